@@ -1,0 +1,73 @@
+"""What can go wrong, in one tree.
+
+LongthreadError
+├── SettingsError             a setting that cannot work; raised when the graph is built
+├── ModelError                the model string, its key or its server
+│   ├── ModelNotFound
+│   └── ContextRefused        the provider refused the same request twice as too long
+├── WorkspaceError            a path or a file that a tool cannot serve
+├── RequestLimitReached       `max_requests` ended the run; resume it to go on
+├── CompactionError           a compaction that could not be carried out
+└── ThreadError               threads and their store
+    ├── ThreadNotFound
+    ├── ThreadBusy
+    └── StoreUnusable         a database that cannot be opened or read
+"""
+
+
+class LongthreadError(Exception):
+    """The base of every error that longthread raises on purpose."""
+
+
+class SettingsError(LongthreadError, ValueError):
+    """A setting, alone or beside the others, that cannot work."""
+
+
+class ModelError(LongthreadError):
+    """The model cannot be made or does not answer."""
+
+
+class ModelNotFound(ModelError):
+    """A model string that names nothing that can be loaded."""
+
+
+class ContextRefused(ModelError):
+    """The provider refused the request as too long, and again after a compaction.
+
+    The run stays unfinished: resume it with another model or larger window.
+    """
+
+
+class WorkspaceError(LongthreadError):
+    """A path outside the workspace, or a file that cannot be served as text."""
+
+
+class RequestLimitReached(LongthreadError):
+    """The run used its `max_requests`; invoke with `None` to grant as many again."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"the run reached max_requests={limit}; invoke the graph with None on the same "
+            "thread to go on for as many again, or build it with a larger limit"
+        )
+        self.limit = limit
+
+
+class CompactionError(LongthreadError):
+    """A compaction that was asked for and could not be carried out."""
+
+
+class ThreadError(LongthreadError):
+    """A thread cannot be used as asked."""
+
+
+class ThreadNotFound(ThreadError):
+    """No thread of that name is stored."""
+
+
+class ThreadBusy(ThreadError):
+    """Another run holds the thread."""
+
+
+class StoreUnusable(ThreadError):
+    """The database cannot be opened, read or written."""
