@@ -87,7 +87,9 @@ def _check_item(n: int, item: object) -> TodoItem:
         if not isinstance(item.get(field), str) or not item[field].strip():
             raise InvalidTodos(f"item {n} needs a non-empty string {field!r}")
     if item.get("status") not in STATUSES:
-        raise InvalidTodos(f"item {n} has status {one_line(repr(item.get('status')), 60)}; use one of {', '.join(STATUSES)}")
+        raise InvalidTodos(
+            f"item {n} has status {one_line(repr(item.get('status')), 60)}; use one of {', '.join(STATUSES)}"
+        )
     if len(item["id"]) > MAX_CONTENT or len(item["content"]) > MAX_CONTENT:
         raise InvalidTodos(f"item {n} is longer than {MAX_CONTENT} characters; shorten it")
     return {"id": clean(item["id"]), "content": clean(item["content"]), "status": item["status"]}
