@@ -19,31 +19,31 @@ class CompactionConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    compact_threshold: int | None = Field(None, gt=0)
+    compact_threshold: int | None = Field(default=None, gt=0)
     """Between turns: compact after an answer when occupancy is above this. `None`: never."""
-    compact_request_threshold: int | None = Field(None, gt=0)
+    compact_request_threshold: int | None = Field(default=None, gt=0)
     """Between requests: compact before a request when occupancy is above this. `None`: never."""
     proactive: Literal["after_answer", "before_next_turn"] = "after_answer"
     """When the check against `compact_threshold` runs."""
-    retained_tokens: int = Field(8_000, gt=0)
+    retained_tokens: int = Field(default=8_000, gt=0)
     """Newest messages kept as they are, tool results by their summary."""
-    auto_read_budget: int = Field(8_000, ge=0)
+    auto_read_budget: int = Field(default=8_000, ge=0)
     """Text of files read back in after a compaction."""
-    compact_worker_max_input_tokens: int = Field(50_000, gt=0)
+    compact_worker_max_input_tokens: int = Field(default=50_000, gt=0)
     """Input of the worker, added up over its requests."""
-    prune_protected_tokens: int = Field(8_000, ge=0)
+    prune_protected_tokens: int = Field(default=8_000, ge=0)
     """Newest tool results that are never shortened."""
-    prune_min_savings: int = Field(4_096, gt=0)
+    prune_min_savings: int = Field(default=4_096, gt=0)
     """A prune step happens only when it saves this much."""
-    summary_max_tokens: int = Field(4_000, gt=0)
+    summary_max_tokens: int = Field(default=4_000, gt=0)
     """Upper limit of the worker's summary."""
-    pinned_user_tokens: int = Field(2_000, ge=0)
+    pinned_user_tokens: int = Field(default=2_000, ge=0)
     """The user's own words carried verbatim."""
-    recent_files: int = Field(5, ge=0)
+    recent_files: int = Field(default=5, ge=0)
     """Files of the tracker that the worker is given as references."""
-    max_failures: int = Field(3, gt=0)
+    max_failures: int = Field(default=3, gt=0)
     """Failed attempts in a row that open the breaker."""
-    worker_max_requests: int = Field(20, gt=0)
+    worker_max_requests: int = Field(default=20, gt=0)
     """Requests that the worker may make."""
 
     @classmethod
@@ -100,7 +100,7 @@ class ReminderConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    idle_requests: int = Field(10, gt=0)
+    idle_requests: int = Field(default=10, gt=0)
     """Requests without the list being shown before it is shown again."""
     each_turn: bool = True
     """Show it when a turn begins, if it was last shown in an earlier one."""
