@@ -1,0 +1,43 @@
+"""Call ids that are unique in a request.
+
+Some models number their calls anew in each message, and an aborted stream may leave an id empty.
+Anthropic refuses a request with an id used twice, others confuse the results. The first use of an
+id keeps it; a later one gets an id that depends on what precedes it only, so requests stay
+prefixes of one another.
+"""
+
+from collections import Counter
+from uuid import NAMESPACE_OID, uuid5
+
+from langchain_core.messages import AIMessage, ToolCall
+
+from longthread.nodes.history.content import with_calls, without_blanks
+from longthread.tools.results import calls_of
+
+UNKNOWN_TOOL = "unknown_tool"
+
+
+class CallIds:
+    """Gives out ids over one pass through a history."""
+
+    def __init__(self) -> None:
+        self._uses: Counter[str] = Counter()
+
+    def sound(self, message: AIMessage) -> AIMessage:
+        """The message with unique call ids, every call parsed and named, no blank text; itself if it is so already."""
+        before = calls_of(message)
+        after = [self._sound_call(call) for call in before]
+        content = with_calls(without_blanks(message.content), before, after)
+        if after == message.tool_calls and content == message.content and not message.invalid_tool_calls:
+            return message
+        return message.model_copy(update={"tool_calls": after, "invalid_tool_calls": [], "content": content})
+
+    def _sound_call(self, call: ToolCall) -> ToolCall:
+        return {**call, "id": self._next(call["id"] or ""), "name": call["name"].strip() or UNKNOWN_TOOL}
+
+    def _next(self, call_id: str) -> str:
+        self._uses[call_id] += 1
+        if call_id and self._uses[call_id] == 1:
+            return call_id
+        # 29 characters: within OpenAI's limit of 40, in Anthropic's alphabet.
+        return f"call_{uuid5(NAMESPACE_OID, f'{call_id}:{self._uses[call_id]}').hex[:24]}"

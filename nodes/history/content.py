@@ -1,0 +1,50 @@
+"""Content as every provider accepts it: no blank text, and no block of a call that the message does not list."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage, ToolCall
+
+from longthread.tools.results import CALLS, text_of
+
+Content = str | list[Any]
+
+
+def is_empty(message: BaseMessage) -> bool:
+    """The message says nothing: no text, no image, no other data (calls are not looked at)."""
+    return not text_of(message).strip()
+
+
+def without_blanks(content: Content) -> Content:
+    """The content without blank text, which Anthropic refuses as a string and as a block."""
+    if isinstance(content, str):
+        return content if content.strip() else ""
+    return [block for block in content if not _is_blank(block)]
+
+
+def _is_blank(block: Any) -> bool:
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
+    return isinstance(text, str) and not text.strip()
+
+
+def with_calls(content: Content, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Content:
+    """The content with its blocks of calls, as Anthropic and OpenAI's Responses API write them, under new ids.
+
+    `before` and `after` are the same calls. A block of a call that is not among them is dropped.
+    """
+    if isinstance(content, str):
+        return content
+    ids: dict[str, list[str]] = {}
+    for old, new in zip(before, after, strict=True):
+        ids.setdefault(old["id"] or "", []).append(new["id"] or "")
+    return list(_renamed(content, ids))
+
+
+def _renamed(content: Sequence[Any], ids: Mapping[str, list[str]]) -> Iterator[Any]:
+    for block in content:
+        if not isinstance(block, dict) or block.get("type") not in CALLS:
+            yield block
+            continue
+        key = "call_id" if "call_id" in block else "id"
+        if waiting := ids.get(block.get(key) or ""):
+            yield {**block, key: waiting.pop(0)}
