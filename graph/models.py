@@ -1,0 +1,168 @@
+"""From a model string to a chat model, and what the graph must know about one."""
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableBinding
+
+from longthread.graph.deferred import DeferredChatModel
+from longthread.tools.errors import ModelError, ModelNotFound
+from longthread.tools.text import one_line
+
+__all__ = [
+    "DeferredChatModel",
+    "context_window",
+    "model_name_of",
+    "provider_of",
+    "resolve_model",
+    "takes_system_anywhere",
+]
+
+CONNECT_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 600.0
+"""Longest silence of a server, before its first token too: a local model reads a long history for minutes."""
+_NO_KEY: Final = "not-needed"
+_PACKAGES: Final = {"azure_openai": "openai", "bedrock": "aws", "bedrock_converse": "aws"}
+"""Providers whose package `langchain-…` is named otherwise."""
+_OPENAI_ENVIRONMENT: Final = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+
+
+def resolve_model(
+    model: BaseChatModel | str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout: float = ANSWER_SECONDS,
+    **options: Any,
+) -> BaseChatModel:
+    """The chat model that is meant; one that is a model already is returned as it is.
+
+    - `"openai:NAME"`: OpenAI, or any server that speaks its chat completions: `base_url`, or else
+      `OPENAI_BASE_URL`. The key is `api_key` or `OPENAI_API_KEY`; a server of one's own needs none.
+      Usage is asked for while streaming, also there (`stream_usage=False` for one that refuses it).
+    - any other string: what LangChain's `init_chat_model` makes of it, where `langchain` is installed.
+
+    `timeout` is in seconds of silence; connecting gets 10. The OpenAI client itself does not retry
+    (`max_retries=0`): the graph does, with `longthread.nodes.refusals.retry_policy`, and both
+    would multiply. `options` go to the model's class and win over all of this; other providers
+    get `base_url`, `api_key` and `options` only.
+
+    Raises:
+        ModelNotFound: the string names nothing that can be loaded.
+        ModelError: the model cannot be made, for want of a key above all.
+    """
+    if isinstance(model, BaseChatModel):
+        return model
+    if not isinstance(model, str):
+        raise ModelError(
+            f"a model is a BaseChatModel or a string such as 'openai:gpt-5-mini', not {type(model).__name__}; "
+            "settings belong in the model's class, not in .bind(...) or .with_config(...)"
+        )
+    provider, _, name = model.strip().partition(":")
+    if provider != "openai":
+        return _by_langchain(model.strip(), {"base_url": base_url, "api_key": api_key, **options})
+    if not name:
+        raise ModelNotFound(f"the model {model!r} has no name; write one, as in 'openai:gpt-5-mini'")
+    address = base_url or next(filter(None, map(_setting, _OPENAI_ENVIRONMENT)), None)
+    return _openai(name, address, api_key or _setting("OPENAI_API_KEY"), timeout, options)
+
+
+def _setting(name: str) -> str | None:
+    """A variable of the environment; an empty one is none."""
+    return os.environ.get(name, "").strip() or None
+
+
+def _openai(
+    name: str, base_url: str | None, api_key: str | None, timeout: float, options: dict[str, Any]
+) -> BaseChatModel:
+    if not (base_url or api_key):
+        raise ModelError(
+            f"the model 'openai:{name}' needs OPENAI_API_KEY, which is not set; set it, or name a server of your own "
+            "with --base-url (base_url=, OPENAI_BASE_URL), or run `longthread demo`, which needs no key and no network"
+        )
+    from langchain_openai import ChatOpenAI
+    from openai import Timeout
+
+    settings: dict[str, Any] = {
+        "base_url": base_url,
+        "api_key": api_key or _NO_KEY,
+        "timeout": Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
+        "stream_chunk_timeout": timeout,
+        "max_retries": 0,
+        "stream_usage": True,
+        # Servers of one's own have chat completions; by some names LangChain would choose the other API.
+        "use_responses_api": False if base_url else None,
+    }
+    return _made(partial(ChatOpenAI, model=name, **(settings | options)), f"openai:{name}")
+
+
+def _by_langchain(model: str, options: dict[str, Any]) -> BaseChatModel:
+    provider = model.partition(":")[0] if ":" in model else None
+    if importlib.util.find_spec("langchain") is None:
+        raise ModelNotFound(_not_installed(model, provider))
+    init_chat_model = importlib.import_module("langchain.chat_models").init_chat_model
+    given = {key: value for key, value in options.items() if value is not None}
+    return _made(partial(init_chat_model, model, **given), model, _not_installed(model, provider))
+
+
+def _not_installed(model: str, provider: str | None) -> str:
+    if provider is None:
+        return f"the model {model!r} names no provider; write 'PROVIDER:NAME', as in 'openai:{model or 'gpt-5-mini'}'"
+    package = _PACKAGES.get(provider, provider.replace("_", "-"))
+    return (
+        f"the model {model!r} needs LangChain's package for {provider!r}; run `pip install langchain "
+        f"langchain-{package}`, or, for a server that speaks OpenAI's API, write 'openai:NAME' with its base URL"
+    )
+
+
+def _made(make: Callable[[], BaseChatModel], model: str, missing: str = "") -> BaseChatModel:
+    try:
+        return make()
+    except ImportError as error:
+        raise ModelNotFound(missing or f"the model {model!r} cannot be loaded: {error}") from error
+    except Exception as error:
+        raise ModelError(f"the model {model!r} cannot be made: {one_line(str(error), 300)}") from error
+
+
+def unbound(model: Any) -> Any:
+    """The model inside bindings, and the real one of a deferred one, which is made for that."""
+    while isinstance(model, RunnableBinding):
+        model = model.bound
+    return model.real() if isinstance(model, DeferredChatModel) else model
+
+
+def context_window(model: BaseChatModel) -> int | None:
+    """Tokens that the model's profile names as its window; `None` where unknown.
+
+    A deferred model is not made for this, so its window is unknown before its first request.
+    """
+    if isinstance(model, DeferredChatModel):
+        return context_window(model.made) if model.made else None
+    tokens = (model.profile or {}).get("max_input_tokens")
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+
+def provider_of(model: BaseChatModel) -> str:
+    """The provider as LangChain calls it: "openai", "azure", "anthropic", "google_genai", "scripted", …"""
+    return str(unbound(model)._get_ls_params().get("ls_provider") or "unknown")
+
+
+def model_name_of(model: BaseChatModel) -> str:
+    """The provider's name for the model, else the name of its class."""
+    inner = unbound(model)
+    return str(inner._get_ls_params().get("ls_model_name") or type(inner).__name__)
+
+
+def takes_system_anywhere(model: BaseChatModel) -> bool:
+    """Whether system messages may stand in mid-history: OpenAI-compatible and scripted models only.
+
+    Strict chat templates behind an OpenAI-compatible server do not take them; set `system_role` there.
+    """
+    inner = unbound(model)
+    compatible = any(kind.__name__ == "BaseChatOpenAI" for kind in type(inner).__mro__)
+    return compatible or provider_of(inner) == "scripted"
