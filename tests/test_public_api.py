@@ -16,7 +16,7 @@ import longthread.graph
 NAMES = list(getattr(longthread.graph, "__all__", ()))
 PROVIDERS = {"langchain_openai", "openai", "langchain_anthropic", "anthropic", "langchain_google_genai"}
 
-# Runs in a fresh process: what importing the package opens, starts, writes and loads.
+# Runs in a fresh process: what importing the package and every public name opens, starts, writes and loads.
 PROBE = """
 import json, os, sys, time
 seen = []
@@ -29,7 +29,10 @@ def watch(event, args):
 sys.addaudithook(watch)
 began = time.perf_counter()
 import longthread.graph
-print(json.dumps({"seconds": time.perf_counter() - began, "seen": seen, "modules": sorted(sys.modules)}))
+package = time.perf_counter() - began
+from longthread.graph import *
+names = time.perf_counter() - began
+print(json.dumps({"seconds": [package, names], "seen": seen, "modules": sorted(sys.modules)}))
 """
 
 
