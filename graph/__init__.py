@@ -1,0 +1,64 @@
+"""longthread: a LangGraph agent graph for long work.
+
+What a user imports is here. Nothing is loaded before it is used, no provider's package among it.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longthread.graph.agent import build_agent, create_agent
+    from longthread.graph.deferred import DeferredChatModel
+    from longthread.graph.models import resolve_model
+    from longthread.graph.node import as_node
+    from longthread.graph.savers import open_saver
+    from longthread.graph.scripted import ScriptedChatModel
+    from longthread.graph.settings import load_settings
+    from longthread.nodes.settings import CompactionConfig, ReminderConfig, Settings
+    from longthread.nodes.state import AgentState
+    from longthread.tools.errors import LongthreadError
+    from longthread.tools.todo import replay_todos
+
+_HOMES = {
+    "AgentState": "longthread.nodes.state",
+    "CompactionConfig": "longthread.nodes.settings",
+    "DeferredChatModel": "longthread.graph.deferred",
+    "LongthreadError": "longthread.tools.errors",
+    "ReminderConfig": "longthread.nodes.settings",
+    "ScriptedChatModel": "longthread.graph.scripted",
+    "Settings": "longthread.nodes.settings",
+    "as_node": "longthread.graph.node",
+    "build_agent": "longthread.graph.agent",
+    "create_agent": "longthread.graph.agent",
+    "load_settings": "longthread.graph.settings",
+    "open_saver": "longthread.graph.savers",
+    "replay_todos": "longthread.tools.todo",
+    "resolve_model": "longthread.graph.models",
+}
+
+__all__ = [
+    "AgentState",
+    "CompactionConfig",
+    "DeferredChatModel",
+    "LongthreadError",
+    "ReminderConfig",
+    "ScriptedChatModel",
+    "Settings",
+    "as_node",
+    "build_agent",
+    "create_agent",
+    "load_settings",
+    "open_saver",
+    "replay_todos",
+    "resolve_model",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,6 +19,7 @@ from longthread.tools.tracker import FileRecord, merge_records
 
 SNAPSHOT_EVERY = 1_000
 Trigger = Literal["compact_threshold", "compact_request_threshold", "context_refused", "user"]
+Outcome = Literal["committed", "failed", "no_gain", "irreducible", "nothing"]
 CountSource = Literal["measured", "extrapolated", "estimated"]
 
 
@@ -43,7 +44,9 @@ class CompactionState(TypedDict, total=False):
     """The last attempt, the breaker, and what is pending."""
 
     pending: Trigger | None
-    outcome: str
+    trigger: Trigger
+    """Of the last attempt."""
+    outcome: Outcome
     occupancy: int
     """Occupancy at the last attempt that did not commit."""
     failures: int
@@ -90,7 +93,7 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
     merged: list[AnyMessage] = list(state or [])
     places = {message.id: n for n, message in enumerate(merged)}
     for write in writes:
-        for message in _as_messages(write):
+        for message in _after_summarised(_as_messages(write), merged):
             if isinstance(message, RemoveMessage):
                 merged = [] if message.id == REMOVE_ALL_MESSAGES else [m for m in merged if m.id != message.id]
                 places = {m.id: n for n, m in enumerate(merged)}
@@ -107,6 +110,20 @@ def _as_messages(write: Any) -> list[Any]:
     if write is None:
         return []
     return list(convert_to_messages(write if isinstance(write, list) else [write]))
+
+
+def _after_summarised(given: list[Any], merged: Sequence[AnyMessage]) -> list[Any]:
+    """What is new in a conversation that a parent hands in again as a whole.
+
+    The summary names the newest messages that it stands for; they and all before them are in it.
+    """
+    if len(given) < 2:
+        return given
+    summary = next((m for m in merged if m.additional_kwargs.get("source") == "compaction_summary"), None)
+    through = set((summary.additional_kwargs.get("segment") or {}).get("through", [])) if summary else set()
+    repeated = [n for n, message in enumerate(given) if message.id in through]
+    known = {message.id for message in merged}
+    return [m for m in given[repeated[-1] + 1 :] if m.id not in known] if repeated else given
 
 
 def _with_id(message: BaseMessage, position: int, taken: Any) -> Any:

@@ -21,6 +21,24 @@ def as_text(value: object) -> str:
         return clean(_safe_repr(value))
 
 
+def storable(value: object) -> object:
+    """The value as a checkpoint can hold it: plain JSON values, every text clean, the rest by its `repr`.
+
+    Integers beyond 64 bit become text; keys become strings.
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): storable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(item) for item in value]
+    if value is None or isinstance(value, bool | float | bytes):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
+    return clean(_safe_repr(value))
+
+
 def _safe_repr(value: object) -> str:
     try:
         return repr(value)

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from langchain_core.messages import AIMessage, ToolCall
 
-from longthread.nodes.history.content import with_calls, without_blanks
+from longthread.nodes.history.content import sound_content, with_calls
 from longthread.tools.results import calls_of
 
 UNKNOWN_TOOL = "unknown_tool"
@@ -27,7 +27,7 @@ class CallIds:
         """The message with unique call ids, every call parsed and named, no blank text; itself if it is so already."""
         before = calls_of(message)
         after = [self._sound_call(call) for call in before]
-        content = with_calls(without_blanks(message.content), before, after)
+        content = with_calls(sound_content(message.content), before, after)
         if after == message.tool_calls and content == message.content and not message.invalid_tool_calls:
             return message
         return message.model_copy(update={"tool_calls": after, "invalid_tool_calls": [], "content": content})

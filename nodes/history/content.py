@@ -15,16 +15,19 @@ def is_empty(message: BaseMessage) -> bool:
     return not text_of(message).strip()
 
 
-def without_blanks(content: Content) -> Content:
-    """The content without blank text, which Anthropic refuses as a string and as a block."""
+def sound_content(content: Content) -> Content:
+    """The content without blank text, which Anthropic refuses, its bare strings among blocks as text blocks.
+
+    On a bare string among blocks langchain-openai fails where it speaks the Responses API.
+    """
     if isinstance(content, str):
         return content if content.strip() else ""
-    return [block for block in content if not _is_blank(block)]
+    blocks = ({"type": "text", "text": block} if isinstance(block, str) else block for block in content)
+    return [block for block in blocks if not _is_blank(block)]
 
 
-def _is_blank(block: Any) -> bool:
-    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else block
-    return isinstance(text, str) and not text.strip()
+def _is_blank(block: dict[str, Any]) -> bool:
+    return block.get("type") == "text" and not str(block.get("text") or "").strip()
 
 
 def with_calls(content: Content, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Content:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
+from longthread.nodes.history.repair import request_order
 from longthread.tools.results import summary_of, text_of
 from longthread.tools.text import one_line
 
@@ -99,7 +100,7 @@ def plan_step(
     """The step that would hide everything outside the newest `protected` tokens of tool results.
 
     Args:
-        messages: in the order of the request (`repair` first).
+        messages: the history, repaired or not; a result counts where it stands in the request.
         weights: tokens of each message shown whole, one for each.
         pruned_through: what is hidden already; the step never goes back behind it.
         protected: tokens of the newest tool results that stay whole. Those that the model has not
@@ -108,9 +109,10 @@ def plan_step(
         keep: names of tools whose results stay whole.
         shown_weight: tokens of a result in the shown form that it is given.
     """
-    start = _after(messages, pruned_through)
-    end = _protected_from(messages, weights, protected)
-    hidden = list(_newly_hidden(messages[start:end], weights[start:end], keep))
+    order = request_order(messages)
+    ordered, weighed = [messages[n] for n in order], [weights[n] for n in order]
+    start, end = _after(ordered, pruned_through), _protected_from(ordered, weighed, protected)
+    hidden = list(_newly_hidden(ordered[start:end], weighed[start:end], keep))
     saved = sum(weight - shown_weight(shown) for shown, weight in hidden)
     named = [shown.id for shown, _ in hidden if shown.id]
     if not named or saved < min_savings:

@@ -19,7 +19,7 @@ from langchain_core.messages import (
 )
 
 from longthread.nodes.history.call_ids import CallIds
-from longthread.nodes.history.content import is_empty, without_blanks
+from longthread.nodes.history.content import is_empty, sound_content
 from longthread.nodes.history.groups import INTERRUPTED, Slot, match_results
 from longthread.tools.results import calls_of
 
@@ -57,6 +57,20 @@ def repair(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return repaired
 
 
+def request_order(messages: Sequence[AnyMessage]) -> list[int]:
+    """Indices of the messages in the order in which a request has them, without what it leaves out."""
+    results = match_results(messages)
+    ordered: list[int] = []
+    for index, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            calls = range(len(calls_of(message)))
+            ordered += [index] if calls or not is_empty(message) else []
+            ordered += [results[slot] for n in calls if (slot := Slot(index, n)) in results]
+        elif not isinstance(message, ToolMessage):
+            ordered.append(index)
+    return ordered
+
+
 def _group(message: AIMessage, ids: CallIds, results: Sequence[AnyMessage | None]) -> Iterator[AnyMessage]:
     if not results and is_empty(message):
         return
@@ -71,7 +85,7 @@ def _group(message: AIMessage, ids: CallIds, results: Sequence[AnyMessage | None
 
 def _under(call: ToolCall, result: ToolMessage) -> ToolMessage:
     """The result under the call's id; `additional_kwargs["call"]` remembers the id that the history has."""
-    sound = _without_blanks(result) if isinstance(result.content, list) else result
+    sound = _with_sound_content(result) if isinstance(result.content, list) else result
     if result.tool_call_id == call["id"]:
         return sound
     remembered = {**result.additional_kwargs, "call": result.tool_call_id}
@@ -92,12 +106,12 @@ def _stand_in(message: AIMessage, position: int, call: ToolCall) -> ToolMessage:
 
 def _other(message: AnyMessage) -> list[AnyMessage]:
     if not is_empty(message):
-        return [_without_blanks(message)]
+        return [_with_sound_content(message)]
     if isinstance(message, HumanMessage):
         return [message.model_copy(update={"content": EMPTY_USER_TEXT})]
     return [] if isinstance(message, SystemMessage) else [message]
 
 
-def _without_blanks(message: M) -> M:
-    content = without_blanks(message.content)
+def _with_sound_content(message: M) -> M:
+    content = sound_content(message.content)
     return message if content == message.content else message.model_copy(update={"content": content})

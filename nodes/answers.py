@@ -1,0 +1,57 @@
+"""An answer as it goes into the history: storable, stamped, every call answerable."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import NAMESPACE_OID, uuid5
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall
+
+from longthread.tools.text import clean, storable
+
+MALFORMED = "malformed_arguments"
+
+
+def normalised(answer: AIMessage, history: Sequence[AnyMessage], pruned: str | None, name: str) -> AIMessage:
+    """The answer with a free id, unique call ids, readable calls, and the stamp of its request.
+
+    A server may repeat ids, leave them out, or cut a call's JSON off: such a call stays, so that
+    the model gets an error result for it.
+    """
+    identity = _free_id(answer.id, history)
+    stamp = {"n": len(history), "first": history[0].id if history else None, "pruned": pruned}
+    return answer.model_copy(
+        update={
+            "id": identity,
+            "name": name,
+            "content": storable(answer.content),
+            "tool_calls": _calls(answer, identity),
+            "invalid_tool_calls": [],
+            "additional_kwargs": {**storable(_without_raw_calls(answer)), "request": stamp},
+            "response_metadata": storable(answer.response_metadata),
+        }
+    )
+
+
+def _without_raw_calls(answer: AIMessage) -> dict[str, Any]:
+    return {key: value for key, value in answer.additional_kwargs.items() if key not in ("tool_calls", "request")}
+
+
+def _free_id(wanted: str | None, history: Sequence[AnyMessage]) -> str:
+    taken = {message.id for message in history}
+    if wanted and wanted not in taken:
+        return wanted
+    return str(uuid5(NAMESPACE_OID, f"{wanted}:{len(history)}:{history[-1].id if history else None}"))
+
+
+def _calls(answer: AIMessage, identity: str) -> list[ToolCall]:
+    calls = [ToolCall(name=c["name"], args=storable(c["args"]), id=c["id"]) for c in answer.tool_calls]
+    for broken in answer.invalid_tool_calls:
+        raw = {MALFORMED: clean(str(broken["args"] or ""))}
+        calls.append(ToolCall(name=broken["name"] or "unknown", args=raw, id=broken["id"]))
+    seen: set[str] = set()
+    for n, call in enumerate(calls):
+        if not call["id"] or call["id"] in seen:
+            call["id"] = f"call_{uuid5(NAMESPACE_OID, f'{identity}:{n}').hex[:24]}"
+        seen.add(call["id"])
+        call["type"] = "tool_call"
+    return calls

@@ -1,0 +1,148 @@
+"""How a compaction is opened: what is summarised, what cannot shrink, what the worker is given."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage
+
+from longthread.nodes.history.cut import Cut, find_cut, summary_only
+from longthread.nodes.history.overview import overview_entries
+from longthread.nodes.history.rebuild import carried_text, last_summary
+from longthread.nodes.history.repair import repair
+from longthread.nodes.history.snapshot import snapshot_message
+from longthread.nodes.history.speakers import head_length, is_users, source_of
+from longthread.nodes.requests import Requests
+from longthread.nodes.settings import CompactionConfig
+from longthread.nodes.state import AgentState, Outcome, Trigger
+from longthread.nodes.worker.state import Brief, Plan
+from longthread.tools.results import text_of
+from longthread.tools.todo import format_todos
+from longthread.tools.tracker import recent_files
+from longthread.tools.worker import EMPTY_DESK, Reference
+
+REFUSED_SHARE = 0.75
+"""A request that the provider refused must shrink below this share of its size."""
+
+
+@dataclass(frozen=True)
+class Hopeless:
+    """An attempt that is not begun, and why."""
+
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Opens attempts for one agent."""
+
+    config: CompactionConfig
+    requests: Requests
+    has_files: bool
+
+    def open(self, state: AgentState, trigger: Trigger) -> Plan | Hopeless:
+        """The plan of an attempt, or why there is none."""
+        messages = repair(state["messages"])
+        cut, weights = self.cut(messages)
+        tokens = self.requests.occupancy(state)["tokens"]
+        if hopeless := self._irreducible(messages, weights, cut, trigger, tokens):
+            return hopeless
+        summarised = messages[cut.head : cut.start]
+        if not any(not source_of(m) for m in summarised):
+            return Hopeless("nothing", "nothing stands before the messages that are kept")
+        return Plan(
+            trigger=trigger,
+            first=summarised[0].id or "",
+            last=summarised[-1].id or "",
+            summarised=len(summarised),
+            through=_through(summarised),
+            tokens_before=tokens,
+            number=next_number(state),
+            scale=self.requests.meter.ratio(state["messages"]),
+        )
+
+    def cut(self, messages: Sequence[AnyMessage]) -> tuple[Cut, list[int]]:
+        """Where to cut a repaired history, and the weights in summary-only form that decide it."""
+        shown = summary_only(messages, self.requests.never_pruned)
+        weights = self.requests.meter.weights(shown)
+        return find_cut(messages, weights, head_length(messages), self.config.retained_tokens), weights
+
+    def target(self, trigger: Trigger, tokens_before: int) -> int:
+        """The new history must be smaller than this."""
+        thresholds = {
+            "compact_threshold": self.config.compact_threshold,
+            "compact_request_threshold": self.config.compact_request_threshold,
+            "context_refused": int(tokens_before * REFUSED_SHARE),
+        }
+        return min(tokens_before, thresholds.get(trigger) or tokens_before)
+
+    def _irreducible(
+        self, messages: Sequence[AnyMessage], weights: Sequence[int], cut: Cut, trigger: Trigger, tokens: int
+    ) -> Hopeless | None:
+        """System prompt, tools and the smallest tail alone are too large."""
+        fixed = self.requests.meter.scaled([]) + sum(weights[: cut.head])
+        smallest_tail = min(sum(weights[cut.start :]), self.config.retained_tokens)
+        target = self.target(trigger, tokens)
+        if trigger == "user" or fixed + min(smallest_tail, sum(weights[-1:])) < target:
+            return None
+        return Hopeless(
+            "irreducible",
+            f"system prompt, tools and the newest message need {fixed + min(smallest_tail, sum(weights[-1:]))} tokens, "
+            f"which is not below {target}; raise the threshold or shorten the system prompt or the tools",
+        )
+
+    def worker_input(self, state: AgentState, plan: Plan, instructions: str) -> dict[str, Any]:
+        """The state that the worker begins with."""
+        brief = self.brief(state, plan, instructions)
+        references = [Reference(path=path, note="") for path in brief["files"]]
+        return {
+            "plan": plan,
+            "brief": [brief],
+            "desk": [{**EMPTY_DESK, "references": references}],
+            "meter": {"input": 0, "output": 0, "requests": 0, "scale": plan["scale"]},
+            "status": {"asked_for": [], "shrinks": 0, "ended": None, "repeats": 0},
+        }
+
+    def brief(self, state: AgentState, plan: Plan, instructions: str) -> Brief:
+        """What the worker is told of the history."""
+        messages = repair(state["messages"])
+        summarised = between(messages, plan)
+        snapshot = snapshot_message(messages, state.get("todos") or [], plan["number"])
+        files = recent_files(state.get("tracker") or [], self.config.recent_files) if self.has_files else []
+        return {
+            "entries": overview_entries(summarised),
+            "previous": carried_text(last_summary(summarised)),
+            "todos": format_todos(state.get("todos") or []) or (text_of(snapshot) if snapshot else ""),
+            "files": files,
+            "instructions": instructions,
+        }
+
+
+def _through(summarised: Sequence[AnyMessage]) -> list[str]:
+    """How far a caller that hands in the whole conversation again has been summarised."""
+    last_user = next((m.id for m in reversed(summarised) if is_users(m)), None)
+    last_answer = next((m.id for m in reversed(summarised) if isinstance(m, AIMessage) and not m.tool_calls), None)
+    summary = last_summary(summarised)
+    carried = (summary.additional_kwargs.get("segment") or {}).get("through", []) if summary else []
+    return [identity for identity in (last_user, last_answer) if identity] or carried
+
+
+def between(messages: Sequence[AnyMessage], plan: Plan) -> list[AnyMessage]:
+    """The messages that the plan summarises."""
+    start, end = bounds(messages, plan)
+    return list(messages[start:end])
+
+
+def bounds(messages: Sequence[AnyMessage], plan: Plan) -> tuple[int, int]:
+    """Index of the first summarised message, and of the first that is kept."""
+    places = {message.id: n for n, message in enumerate(messages)}
+    return places[plan["first"]], places[plan["last"]] + 1
+
+
+def next_number(state: Mapping[str, Any]) -> int:
+    """The number of the next segment, also where only the messages travelled."""
+    recorded = [segment["number"] for segment in state.get("segments") or []]
+    summary = last_summary(state["messages"])
+    carried = summary.additional_kwargs.get("segment") if summary else None
+    return max([0, *recorded, carried["number"] if carried else 0]) + 1

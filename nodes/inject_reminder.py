@@ -1,0 +1,82 @@
+"""The attention mechanism: one system message that shows the open todos again when they slid out of sight."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
+
+from longthread.nodes.events import emit
+from longthread.nodes.execute_tools import unanswered
+from longthread.nodes.settings import ReminderConfig
+from longthread.nodes.state import AgentState
+from longthread.nodes.history.speakers import is_users, last_user_message
+from longthread.nodes.turns import begins_turn
+from longthread.tools.text import reminder
+from longthread.tools.todo import TODO_WRITE, TodoItem, format_todos, open_todos, replay_todos
+
+SOURCE = "todo_reminder"
+INTRO = (
+    "Your todo list still has open items. Keep working on them, and update the list with todo_write "
+    "as soon as something is done or changes. Do not mention this reminder."
+)
+
+
+def make_inject_reminder(config: ReminderConfig) -> Callable[[AgentState], dict[str, Any]]:
+    """The node for these settings."""
+
+    def inject_reminder(state: AgentState) -> dict[str, Any]:
+        begins, messages = begins_turn(state), state["messages"]
+        if unanswered(messages):
+            return {}
+        update: dict[str, Any] = _begin(state) if begins else {}
+        todos = state.get("todos") or []
+        if not state.get("reminder") and not todos and (todos := replay_todos(messages)):
+            update["todos"] = todos
+        if open_todos(todos) and _is_due(messages, begins, config):
+            emit("reminder", todos=len(open_todos(todos)))
+            update["messages"] = [reminder_message(todos, messages[-1].id)]
+        return update
+
+    return inject_reminder
+
+
+def _begin(state: AgentState) -> dict[str, Any]:
+    user = last_user_message(state["messages"])
+    counters = {**(state.get("reminder") or {}), "turn": user.id if user else None, "requests": 0}
+    return {"reminder": counters, "compaction": {**(state.get("compaction") or {}), "refusals": 0}}
+
+
+def reminder_message(todos: Sequence[TodoItem], after: str | None) -> SystemMessage:
+    """The block that lists the open todos; its id follows from the message it stands after."""
+    return SystemMessage(
+        reminder(f"{INTRO}\n{format_todos(open_todos(todos))}"),
+        id=f"reminder-{after}",
+        additional_kwargs={"source": SOURCE},
+    )
+
+
+def _is_due(messages: Sequence[AnyMessage], begins: bool, config: ReminderConfig) -> bool:
+    requests, turn_began = _since_shown(messages, config.idle_requests)
+    if begins and config.each_turn and turn_began:
+        return True
+    return requests >= config.idle_requests
+
+
+def _since_shown(messages: Sequence[AnyMessage], enough: int) -> tuple[int, bool]:
+    """Requests sent since the list was last shown, counted up to `enough`, and whether a turn began since."""
+    requests, turn_began = 0, False
+    for message in reversed(messages):
+        if shows_todos(message):
+            break
+        requests += isinstance(message, AIMessage)
+        turn_began = turn_began or is_users(message)
+        if requests >= enough and turn_began:
+            break
+    return requests, turn_began
+
+
+def shows_todos(message: AnyMessage) -> bool:
+    """The message shows the list: a successful `todo_write`, a reminder, or a snapshot."""
+    if isinstance(message, ToolMessage):
+        return message.name == TODO_WRITE and message.status != "error"
+    return message.additional_kwargs.get("source") in (SOURCE, "todo_snapshot")

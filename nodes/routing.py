@@ -1,0 +1,75 @@
+"""The conditional edges: pure functions of the state, named for where they stand."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.graph import END
+from langgraph.types import Send
+
+from longthread.nodes.execute_tools import next_batch
+from longthread.nodes.history.speakers import awaits_first_answer
+from longthread.nodes.state import AgentState
+from longthread.nodes.turns import begins_turn
+
+
+def route_start(state: AgentState) -> Literal["inject_reminder", "compact"]:
+    """A wish to compact comes before everything else."""
+    return "compact" if state.get("compact_request") is not None else "inject_reminder"
+
+
+def route_after_check(state: AgentState) -> Literal["compact", "call_model"]:
+    """Occupancy above the request threshold leads to a compaction first."""
+    return "compact" if _pending(state) else "call_model"
+
+
+def route_after_compact(state: AgentState) -> Literal["inject_reminder", "pre_request_check", "__end__"]:
+    """On to the answer if a new message waits for it, back to the check inside a turn, else the end."""
+    if begins_turn(state):
+        return "inject_reminder"
+    trigger = (state.get("compaction") or {}).get("trigger")
+    if trigger == "user" or (trigger == "compact_threshold" and not awaits_first_answer(state["messages"])):
+        return END
+    return "pre_request_check"
+
+
+def make_route_after_model(mutating: frozenset[str]) -> Callable[[AgentState], Any]:
+    """The edge after an answer."""
+
+    def route_after_model(state: AgentState) -> Sequence[Send] | Literal["compact", "__end__"]:
+        if _pending(state):
+            return "compact"
+        return _sends(state, mutating) or END
+
+    return route_after_model
+
+
+def make_route_after_reminder(mutating: frozenset[str], direct: frozenset[str]) -> Callable[[AgentState], Any]:
+    """The edge after `inject_reminder`: the next calls of the message while some are left, else the next request.
+
+    It stands there and not at `execute_tools`, since each task of a superstep would see only its own result.
+    """
+
+    def route_after_reminder(state: AgentState) -> Sequence[Send] | Literal["pre_request_check", "__end__"]:
+        if sends := _sends(state, mutating):
+            return sends
+        return END if direct and _ends_with_direct(state, direct) else "pre_request_check"
+
+    return route_after_reminder
+
+
+def _pending(state: AgentState) -> Any:
+    return (state.get("compaction") or {}).get("pending")
+
+
+def _sends(state: AgentState, mutating: frozenset[str]) -> list[Send]:
+    # Only the call travels; a Send that carries the state would be stored once per call.
+    return [Send("execute_tools", [call]) for call in next_batch(state["messages"], mutating)]
+
+
+def _ends_with_direct(state: AgentState, direct: frozenset[str]) -> bool:
+    """The turn ended with calls whose results are the answer (`return_direct`)."""
+    if not isinstance(state["messages"][-1], ToolMessage):
+        return False
+    asked = next((m for m in reversed(state["messages"]) if isinstance(m, AIMessage)), None)
+    return asked is not None and all(call["name"] in direct for call in asked.tool_calls)

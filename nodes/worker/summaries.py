@@ -1,0 +1,40 @@
+"""How the worker's summary is taken: judged, sent back once for what is wrong, then mended."""
+
+from collections.abc import Callable
+
+from longthread.nodes.history.summary import SECTIONS, Verdict, judge, mend
+from longthread.tools.tokens import count_text
+from longthread.tools.worker import Desk
+
+HEADINGS = ", ".join(f"'## {name}'" for name in SECTIONS)
+
+
+def make_review(limit: int) -> Callable[[str, Desk], tuple[str, Desk]]:
+    """The judge of `write_summary` for summaries of at most `limit` local tokens."""
+
+    def review(text: str, desk: Desk) -> tuple[str, Desk]:
+        verdict = judge(text, limit)
+        if not verdict.mendable:
+            return f"Error: this is no summary; nothing was saved. Write it with the headings {HEADINGS}.", desk
+        complaint, kind = _complaint(verdict, limit)
+        if kind and kind not in desk["asked"]:
+            return complaint, {**desk, "draft": text, "asked": [*desk["asked"], kind]}
+        summary = mend(text, limit)
+        return f"Summary saved ({count_text(summary)} tokens).", {**desk, "summary": summary, "draft": ""}
+
+    return review
+
+
+def _complaint(verdict: Verdict, limit: int) -> tuple[str, str]:
+    if verdict.missing:
+        names = ", ".join(f"'## {name}'" for name in verdict.missing)
+        return f"Error: the summary lacks {names}. Call write_summary again with all five sections.", "sections"
+    if verdict.tokens_over:
+        text = f"Error: the summary is {verdict.tokens_over} tokens over its limit of {limit}. Call write_summary again, shorter."
+        return text, "length"
+    return "", ""
+
+
+def final_summary(desk: Desk, limit: int) -> str:
+    """The last valid summary, else the last draft mended, else nothing."""
+    return desk["summary"] or (mend(desk["draft"], limit) if desk["draft"] else "")
