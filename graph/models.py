@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableBinding
+from pydantic import ValidationError
 
 from longthread.graph.deferred import DeferredChatModel
 from longthread.tools.errors import ModelError, ModelNotFound
@@ -102,16 +103,16 @@ def _openai(
 
 
 def _by_langchain(model: str, options: dict[str, Any]) -> BaseChatModel:
-    provider = model.partition(":")[0] if ":" in model else None
-    if importlib.util.find_spec("langchain") is None:
-        raise ModelNotFound(_not_installed(model, provider))
+    if not model or importlib.util.find_spec("langchain") is None:
+        raise ModelNotFound(_unknown(model))
     init_chat_model = importlib.import_module("langchain.chat_models").init_chat_model
     given = {key: value for key, value in options.items() if value is not None}
-    return _made(partial(init_chat_model, model, **given), model, _not_installed(model, provider))
+    return _made(partial(init_chat_model, model, **given), model)
 
 
-def _not_installed(model: str, provider: str | None) -> str:
-    if provider is None:
+def _unknown(model: str) -> str:
+    provider, colon, _ = model.partition(":")
+    if not colon:
         return f"the model {model!r} names no provider; write 'PROVIDER:NAME', as in 'openai:{model or 'gpt-5-mini'}'"
     package = _PACKAGES.get(provider, provider.replace("_", "-"))
     return (
@@ -120,13 +121,22 @@ def _not_installed(model: str, provider: str | None) -> str:
     )
 
 
-def _made(make: Callable[[], BaseChatModel], model: str, missing: str = "") -> BaseChatModel:
+def _made(make: Callable[[], BaseChatModel], model: str) -> BaseChatModel:
     try:
         return make()
     except ImportError as error:
-        raise ModelNotFound(missing or f"the model {model!r} cannot be loaded: {error}") from error
+        raise ModelNotFound(_unknown(model)) from error
     except Exception as error:
-        raise ModelError(f"the model {model!r} cannot be made: {one_line(str(error), 300)}") from error
+        if str(error).startswith(("Unable to infer model provider", "Unsupported")):
+            raise ModelNotFound(f"LangChain knows no provider for the model {model!r}; {_text(error)}") from error
+        raise ModelError(f"the model {model!r} cannot be made: {_text(error)}") from error
+
+
+def _text(error: Exception) -> str:
+    """One line of an error; of pydantic's the rules alone, since its text repeats the input, keys too."""
+    if isinstance(error, ValidationError):
+        return one_line("; ".join(f"{'.'.join(map(str, e['loc']))} {e['msg']}".strip() for e in error.errors()), 300)
+    return one_line(str(error), 300)
 
 
 def unbound(model: Any) -> Any:

@@ -123,10 +123,11 @@ def test_what_is_no_model_and_no_string_is_refused() -> None:
         resolve_model(bound)  # type: ignore[arg-type]  # the wrong type is the point
 
 
-def test_options_that_the_class_refuses_are_one_clear_line() -> None:
-    with pytest.raises(ModelError, match="cannot be made") as caught:
-        resolve_model("openai:gpt-5-mini", base_url=LOCAL, top_p="warm")
+def test_options_that_the_class_refuses_are_one_clear_line_without_the_key() -> None:
+    with pytest.raises(ModelError, match="cannot be made: top_p Input should be a valid number") as caught:
+        resolve_model("openai:gpt-5-mini", base_url=LOCAL, api_key="secret", top_p="warm")
     assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 STAND_IN = """
@@ -158,8 +159,10 @@ def test_other_strings_go_to_langchain_where_it_is_installed() -> None:
     assert resolve_model("plain-name", base_url=LOCAL).invoke("hi").content == "plain-name ['base_url']"
     with pytest.raises(ModelNotFound, match="pip install langchain langchain-missing"):
         resolve_model("missing:m")
-    with pytest.raises(ModelError, match="Unsupported provider"):
+    with pytest.raises(ModelNotFound, match="knows no provider for the model 'nobody:m'"):
         resolve_model("nobody:m")
+    with pytest.raises(ModelNotFound, match="names no provider"):
+        resolve_model(" ")
 
 
 def test_the_window_is_the_profiles() -> None:
