@@ -25,17 +25,21 @@ class _Once:
 class DeferredChatModel(BaseChatModel):
     """Makes the real model with `make` at the first request and passes everything on to it.
 
-    Binding tools does not make it. Its `profile` is unknown until it is made, so give thresholds
-    yourself where you defer. What `make` raises is raised by the request, and tried again by the next.
+    Building a graph with it and binding tools do not make it. So until then its window is unknown
+    (give thresholds yourself), and its provider and name are those of `named`, a string
+    "PROVIDER:NAME"; without that it counts as one that takes system messages at the head only.
+    What `make` raises is raised by the request, and tried again by the next.
     """
 
     make: Callable[[], BaseChatModel] = Field(exclude=True, repr=False)
+    named: str | None = None
     bound: dict[str, Any] | None = Field(None, exclude=True, repr=False)
     """What `bind_tools` was called with."""
     _once: _Once = PrivateAttr(default_factory=_Once)
 
-    def __init__(self, make: Callable[[], BaseChatModel], **settings: Any) -> None:
-        super().__init__(make=make, **settings)  # type: ignore[call-arg]  # pydantic's field
+    def __init__(self, make: Callable[[], BaseChatModel], *, named: str | None = None, **settings: Any) -> None:
+        settings.update(make=make, named=named)
+        super().__init__(**settings)
 
     @property
     def made(self) -> BaseChatModel | None:
@@ -79,7 +83,10 @@ class DeferredChatModel(BaseChatModel):
         return self.made._llm_type if self.made else "deferred"
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
-        return (self.made._get_ls_params if self.made else super()._get_ls_params)(stop=stop, **kwargs)
+        if self.made:
+            return self.made._get_ls_params(stop=stop, **kwargs)
+        provider, _, name = (self.named or "unknown:unknown").partition(":")
+        return LangSmithParams(ls_provider=provider, ls_model_name=name, ls_model_type="chat")
 
     def _generate(
         self,

@@ -30,6 +30,7 @@ ANSWER_SECONDS: Final = 600.0
 _NO_KEY: Final = "not-needed"
 _PACKAGES: Final = {"azure_openai": "openai", "bedrock": "aws", "bedrock_converse": "aws"}
 """Providers whose package `langchain-…` is named otherwise."""
+_TAKE_SYSTEM: Final = {"openai", "azure", "azure_openai", "scripted"}
 _OPENAI_ENVIRONMENT: Final = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
 
@@ -139,32 +140,27 @@ def _text(error: Exception) -> str:
     return one_line(str(error), 300)
 
 
-def unbound(model: Any) -> Any:
-    """The model inside bindings, and the real one of a deferred one, which is made for that."""
+def _inside(model: Any) -> Any:
+    """The model inside bindings, and the real one of a deferred one once that is made."""
     while isinstance(model, RunnableBinding):
         model = model.bound
-    return model.real() if isinstance(model, DeferredChatModel) else model
+    return (model.made or model) if isinstance(model, DeferredChatModel) else model
 
 
 def context_window(model: BaseChatModel) -> int | None:
-    """Tokens that the model's profile names as its window; `None` where unknown.
-
-    A deferred model is not made for this, so its window is unknown before its first request.
-    """
-    if isinstance(model, DeferredChatModel):
-        return context_window(model.made) if model.made else None
-    tokens = (model.profile or {}).get("max_input_tokens")
+    """Tokens that the model's profile names as its window; `None` where unknown (a deferred model not yet made)."""
+    tokens = (_inside(model).profile or {}).get("max_input_tokens")
     return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 
 def provider_of(model: BaseChatModel) -> str:
     """The provider as LangChain calls it: "openai", "azure", "anthropic", "google_genai", "scripted", …"""
-    return str(unbound(model)._get_ls_params().get("ls_provider") or "unknown")
+    return str(_inside(model)._get_ls_params().get("ls_provider") or "unknown")
 
 
 def model_name_of(model: BaseChatModel) -> str:
-    """The provider's name for the model, else the name of its class."""
-    inner = unbound(model)
+    """The provider's name for the model, else the name of its class; "unknown" for a deferred one without `named`."""
+    inner = _inside(model)
     return str(inner._get_ls_params().get("ls_model_name") or type(inner).__name__)
 
 
@@ -173,6 +169,5 @@ def takes_system_anywhere(model: BaseChatModel) -> bool:
 
     Strict chat templates behind an OpenAI-compatible server do not take them; set `system_role` there.
     """
-    inner = unbound(model)
-    compatible = any(kind.__name__ == "BaseChatOpenAI" for kind in type(inner).__mro__)
-    return compatible or provider_of(inner) == "scripted"
+    bases = {kind.__name__ for kind in type(_inside(model)).__mro__}
+    return "BaseChatOpenAI" in bases or provider_of(model) in _TAKE_SYSTEM

@@ -181,8 +181,9 @@ def test_the_window_is_the_profiles() -> None:
         (AzureChatOpenAI(azure_endpoint=LOCAL, api_version="1", api_key="k", model="g"), "azure", "g", True),  # type: ignore[arg-type]  # a SecretStr
         (ChatAnthropic(), "anthropic", "unknown-1", False),
         (Unknown(), "unknown", "unknown-1", False),
-        (DeferredChatModel(ChatAnthropic), "anthropic", "unknown-1", False),
-        (DeferredChatModel(lambda: ScriptedChatModel([])), "scripted", "scripted", True),
+        (DeferredChatModel(ChatAnthropic), "unknown", "unknown", False),
+        (DeferredChatModel(Unknown, named="openai:gpt-5-mini"), "openai", "gpt-5-mini", True),
+        (DeferredChatModel(Unknown, named="anthropic:claude"), "anthropic", "claude", False),
     ],
 )
 def test_provider_name_and_roles_are_told_apart(model: BaseChatModel, provider: str, name: str, anywhere: bool) -> None:
@@ -204,10 +205,12 @@ def deferred(*script: Any) -> tuple[DeferredChatModel, list[ScriptedChatModel]]:
 def test_a_deferred_model_is_made_once_at_the_first_request() -> None:
     model, made = deferred("one", say("two", call("read_file", path="a")))
     bound = model.bind_tools([read_file])
-    assert (made, context_window(model)) == ([], None)
+    assert (context_window(model), provider_of(bound), takes_system_anywhere(model)) == (None, "unknown", False)
+    assert made == []
     assert model.invoke(HELLO).content == "one"
     assert bound.invoke(HELLO).tool_calls[0]["name"] == "read_file"
     assert (len(made), made[0].calls, context_window(model)) == (1, 2, 5_000)
+    assert (provider_of(model), takes_system_anywhere(bound)) == ("scripted", True)
 
 
 async def test_a_deferred_model_streams_as_the_real_one() -> None:
