@@ -38,7 +38,7 @@ def text_of(message: BaseMessage) -> str:
     """The text of string or block content: no reasoning, no calls, an image as `[image]`, other blocks by type."""
     if isinstance(message.content, str):
         return message.content
-    return "\n".join(text for text in map(_text_of_block, message.content) if text)
+    return "\n".join(text for text in map(_text_of_block, message.content) if text.strip())
 
 
 def _text_of_block(block: str | dict[str, Any]) -> str:

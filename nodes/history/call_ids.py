@@ -21,7 +21,8 @@ class CallIds:
     """Gives out ids over one pass through a history."""
 
     def __init__(self) -> None:
-        self._uses: Counter[str] = Counter()
+        self._given: set[str] = set()
+        self._repeats: Counter[str] = Counter()
 
     def sound(self, message: AIMessage) -> AIMessage:
         """The message with unique call ids, every call parsed and named, no blank text; itself if it is so already."""
@@ -36,8 +37,10 @@ class CallIds:
         return {**call, "id": self._next(call["id"] or ""), "name": call["name"].strip() or UNKNOWN_TOOL}
 
     def _next(self, call_id: str) -> str:
-        self._uses[call_id] += 1
-        if call_id and self._uses[call_id] == 1:
-            return call_id
-        # 29 characters: within OpenAI's limit of 40, in Anthropic's alphabet.
-        return f"call_{uuid5(NAMESPACE_OID, f'{call_id}:{self._uses[call_id]}').hex[:24]}"
+        fresh = call_id
+        while not fresh or fresh in self._given:
+            self._repeats[call_id] += 1
+            # 29 characters: within OpenAI's limit of 40, in Anthropic's alphabet.
+            fresh = f"call_{uuid5(NAMESPACE_OID, f'{call_id}:{self._repeats[call_id]}').hex[:24]}"
+        self._given.add(fresh)
+        return fresh

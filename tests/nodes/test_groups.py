@@ -51,6 +51,11 @@ def test_a_group_reaches_to_its_late_result() -> None:
     assert groups([*history, USER]) == [range(0, 5), range(5, 6)]
 
 
+def test_a_group_reaches_over_a_stored_stand_in() -> None:
+    stored = repair([AIMessage("", tool_calls=[C1, C2]), result(C1, "a")])
+    assert groups([*stored, USER]) == [range(0, 3), range(3, 4)]
+
+
 def test_a_result_belongs_to_the_nearest_call_without_one() -> None:
     asking = AIMessage("", tool_calls=[C1])
     history = [asking, USER, asking, result(C1, "b"), result(C1, "a"), result(C1, "nobody's")]

@@ -109,7 +109,7 @@ def test_tools_to_keep_and_marked_results_stay_whole() -> None:
 
 
 def test_a_step_hides_what_is_outside_the_protected_tokens() -> None:
-    planned = step(loops(10), protected=1_200)
+    planned = step(loops(10), protected=1_000)
     assert planned is not None
     assert (planned.through, planned.calls) == ("m16", [f"c{n}" for n in range(8)])
     after = show_pruned(loops(10), planned.through)
@@ -157,6 +157,36 @@ def test_a_step_never_rests_on_a_stand_in() -> None:
     planned = step(repair(history))
     assert planned is not None
     assert planned.through == "m4"
+
+
+def test_a_step_never_rests_on_a_result_that_the_request_leaves_out() -> None:
+    orphan = ToolMessage(LONG, tool_call_id="nobody's", id="m5")
+    planned = step([*loops(2), orphan, AIMessage("!", id="m6")])
+    assert planned is not None
+    assert (planned.through, planned.calls) == ("m4", ["c0", "c1"])
+
+
+def test_a_step_counts_results_where_they_stand_in_the_request() -> None:
+    calls = [call("c1"), call("c2")]
+    swapped = [result(calls[1], "y" * 500), result(calls[0], "x" * 500)]
+    history = numbered([HumanMessage("go"), AIMessage("", tool_calls=calls), *swapped, AIMessage("done")])
+    planned = step(history, protected=500)
+    assert planned is not None
+    assert (planned.through, planned.calls) == ("m3", ["c1"])
+    assert shown_whole(show_pruned(repair(history), planned.through)) == ["c2"]
+
+
+def test_an_assistant_message_that_says_nothing_answers_nothing() -> None:
+    assert step([*loops(1), AIMessage("", id="m3")]) is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories(), st.integers(0, 500))
+def test_a_step_names_exactly_what_it_hides(history: list[AnyMessage], protected: int) -> None:
+    planned = step(history, protected=protected)
+    hidden = show_pruned(repair(history), planned.through) if planned else []
+    cleared = [m for m in hidden if isinstance(m, ToolMessage) and "cleared" in m.additional_kwargs]
+    assert (planned.calls if planned else []) == [m.additional_kwargs.get("call", m.tool_call_id) for m in cleared]
 
 
 def test_renamed_calls_are_named_as_the_history_has_them() -> None:

@@ -48,6 +48,14 @@ def test_a_sound_history_is_left_as_it_is(grouped: list[list[AnyMessage]]) -> No
 
 
 @settings(max_examples=100, deadline=None)
+@given(histories(), histories())
+def test_a_repaired_history_that_was_stored_grows_into_a_valid_one(
+    history: list[AnyMessage], more: list[AnyMessage]
+) -> None:
+    assert_valid(repair([*repair(history), *more]))
+
+
+@settings(max_examples=100, deadline=None)
 @given(histories())
 def test_no_user_message_is_lost(history: list[AnyMessage]) -> None:
     def users(messages: list[AnyMessage]) -> list[str | None]:
@@ -118,14 +126,21 @@ def test_calls_of_one_message_under_one_id_get_their_results_in_order(call_id: s
     assert contents(repaired) == ["", "a", "b"]
 
 
-def test_a_new_id_reaches_the_block_that_the_provider_wrote() -> None:
-    block = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {}}
-    asking = AIMessage([block], tool_calls=[C1])
-    repaired = repair([asking, result(C1, "a"), asking, result(C1, "b")])
-    assert_valid(repaired)
-    assert [m.content[0]["id"] for m in repaired if isinstance(m, AIMessage) and isinstance(m.content[0], dict)] == [
-        "c1",
-        repaired[2].tool_calls[0]["id"] if isinstance(repaired[2], AIMessage) else None,
+@pytest.mark.parametrize(
+    ("kind", "key"), [({"type": "tool_use"}, "id"), ({"type": "function_call", "id": "fc_1"}, "call_id")]
+)
+def test_a_new_id_reaches_the_block_that_the_provider_wrote(kind: dict[str, str], key: str) -> None:
+    asking = AIMessage([{**kind, key: "c1", "name": "read_file"}], tool_calls=[C1])
+    again = repair([asking, result(C1, "a"), asking, result(C1, "b")])[2]
+    assert isinstance(again, AIMessage)
+    assert isinstance(again.content[0], dict)
+    assert again.content[0][key] == again.tool_calls[0]["id"] != "c1"
+
+
+def test_a_block_of_a_call_that_is_not_listed_is_dropped() -> None:
+    used = {"type": "tool_use", "id": "c9", "name": "read_file", "input": {}}
+    assert repair([USER, AIMessage([{"type": "text", "text": "hm"}, used])])[1].content == [
+        {"type": "text", "text": "hm"}
     ]
 
 
@@ -151,7 +166,7 @@ def test_blank_text_beside_a_call_is_left_out() -> None:
     asking = AIMessage([{"type": "text", "text": " "}, "\n"], tool_calls=[C1])
     spaced = AIMessage(" \n", tool_calls=[C2])
     repaired = repair([asking, result(C1, [{"type": "text", "text": ""}, "one"]), spaced])
-    assert [message.content for message in repaired[:3]] == [[], ["one"], ""]
+    assert [message.content for message in repaired[:3]] == [[], [{"type": "text", "text": "one"}], ""]
 
 
 def test_a_real_session_with_unanswered_calls_becomes_valid() -> None:

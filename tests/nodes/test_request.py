@@ -1,12 +1,19 @@
 """A request is a pure function of the state, and each is a prefix of the next."""
 
 import json
-from typing import Literal
+from typing import Literal, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, messages_to_dict
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    HumanMessage,
+    SystemMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
@@ -45,10 +52,9 @@ def test_a_request_is_a_prefix_of_every_later_one(
 @settings(max_examples=50, deadline=None)
 @given(histories(), ROLES)
 def test_the_same_history_gives_the_same_bytes(history: list[AnyMessage], role: Role) -> None:
-    stored = json.loads(json.dumps(messages_to_dict(history)))
-    first = json.dumps(messages_to_dict(request(history, role)))
-    assert json.dumps(messages_to_dict(request(history, role))) == first
-    assert messages_to_dict(history) == stored
+    loaded = messages_from_dict(json.loads(json.dumps(messages_to_dict(history))))
+    again = request(cast(list[AnyMessage], loaded), role)
+    assert json.dumps(messages_to_dict(again)) == json.dumps(messages_to_dict(request(history, role)))
 
 
 def test_the_system_prompt_comes_first() -> None:
@@ -70,6 +76,12 @@ def test_a_user_who_interrupts_a_run_gets_a_valid_request() -> None:
 def test_a_result_that_is_pruned_is_shown_by_its_summary() -> None:
     history = numbered([HumanMessage("go"), AIMessage("", tool_calls=[call("c1")]), result(call("c1"), "x" * 900)])
     assert len(str(request(history, through="m2")[3].content)) < 300
+
+
+def test_a_late_result_is_pruned_where_it_stands_in_the_request() -> None:
+    asking, late = AIMessage("", tool_calls=[call("c1")]), result(call("c1"), "x" * 900)
+    shown = request(numbered([asking, HumanMessage("so?"), late]), through="m1")
+    assert "cleared" in shown[2].additional_kwargs
 
 
 @pytest.mark.parametrize("role", ["system", "user"])

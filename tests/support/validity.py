@@ -48,15 +48,14 @@ def assert_valid_strict(request: Sequence[AnyMessage]) -> None:
 
 def _assert_no_blank_text(message: BaseMessage) -> None:
     if isinstance(message.content, list):
-        assert all(_text(block).strip() for block in message.content), message
+        assert all(_text_of(block).strip() for block in message.content), message
     elif not isinstance(message, ToolMessage):
         calls = message.tool_calls if isinstance(message, AIMessage) else []
         assert message.content.strip() or (calls and not message.content), message
 
 
-def _text(block: str | dict[str, Any]) -> str:
-    if isinstance(block, str):
-        return block
+def _text_of(block: str | dict[str, Any]) -> str:
+    assert isinstance(block, dict), "a bare string among blocks breaks OpenAI's Responses API"
     return str(block["text"]) if block.get("type") == "text" else "other data"
 
 
