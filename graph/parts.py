@@ -15,7 +15,6 @@ from longthread.nodes.history.weights import TokenMeter
 from longthread.nodes.requests import Requests
 from longthread.nodes.results import Finisher, Tracked
 from longthread.nodes.settings import CompactionConfig, ReminderConfig, SystemRole
-from longthread.tools.command import Approval
 from longthread.tools.errors import SettingsError
 from longthread.tools.todo import todo_write
 from longthread.tools.tokens import count_schemas, count_text

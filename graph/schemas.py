@@ -1,5 +1,6 @@
 """What goes in and out of the graph, also for a state schema that a user extends."""
 
+import types
 from typing import Any, get_type_hints
 
 from typing_extensions import TypedDict
@@ -37,4 +38,5 @@ def _extended(name: str, base: type[Any], schema: type[Any]) -> type[Any]:
     added = {key: hint for key, hint in hints.items() if key not in AgentState.__annotations__}
     if not added:
         return base
-    return TypedDict(name, {**get_type_hints(base, include_extras=True), **added})  # type: ignore[operator]  # made at run time
+    keys = {**get_type_hints(base, include_extras=True), **added}
+    return types.new_class(name, (TypedDict,), {}, lambda body: body.update(__annotations__=keys))

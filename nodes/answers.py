@@ -6,7 +6,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall
 
-from longthread.tools.text import clean, storable
+from longthread.tools.text import clean, storable, storable_dict
 
 MALFORMED = "malformed_arguments"
 
@@ -26,14 +26,15 @@ def normalised(answer: AIMessage, history: Sequence[AnyMessage], pruned: str | N
             "content": storable(answer.content),
             "tool_calls": _calls(answer, identity),
             "invalid_tool_calls": [],
-            "additional_kwargs": {**storable(_without_raw_calls(answer)), "request": stamp},
+            "additional_kwargs": {**_extra(answer), "request": stamp},
             "response_metadata": storable(answer.response_metadata),
         }
     )
 
 
-def _without_raw_calls(answer: AIMessage) -> dict[str, Any]:
-    return {key: value for key, value in answer.additional_kwargs.items() if key not in ("tool_calls", "request")}
+def _extra(answer: AIMessage) -> dict[str, Any]:
+    """What the provider sent beside; not the raw calls, which the tool calls repeat."""
+    return storable_dict({k: v for k, v in answer.additional_kwargs.items() if k not in ("tool_calls", "request")})
 
 
 def _free_id(wanted: str | None, history: Sequence[AnyMessage]) -> str:
@@ -44,7 +45,7 @@ def _free_id(wanted: str | None, history: Sequence[AnyMessage]) -> str:
 
 
 def _calls(answer: AIMessage, identity: str) -> list[ToolCall]:
-    calls = [ToolCall(name=c["name"], args=storable(c["args"]), id=c["id"]) for c in answer.tool_calls]
+    calls = [ToolCall(name=c["name"], args=storable_dict(c["args"]), id=c["id"]) for c in answer.tool_calls]
     for broken in answer.invalid_tool_calls:
         raw = {MALFORMED: clean(str(broken["args"] or ""))}
         calls.append(ToolCall(name=broken["name"] or "unknown", args=raw, id=broken["id"]))
@@ -52,6 +53,6 @@ def _calls(answer: AIMessage, identity: str) -> list[ToolCall]:
     for n, call in enumerate(calls):
         if not call["id"] or call["id"] in seen:
             call["id"] = f"call_{uuid5(NAMESPACE_OID, f'{identity}:{n}').hex[:24]}"
-        seen.add(call["id"])
+        seen.add(call["id"] or "")
         call["type"] = "tool_call"
     return calls

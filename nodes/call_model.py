@@ -11,7 +11,7 @@ from longthread.nodes.answers import normalised
 from longthread.nodes.policy import CompactionPolicy
 from longthread.nodes.refusals import is_context_overflow
 from longthread.nodes.requests import Requests
-from longthread.nodes.state import AgentState
+from longthread.nodes.state import AgentState, ReminderState
 
 Model = Runnable[LanguageModelInput, AIMessage]
 
@@ -43,7 +43,7 @@ def make_call_model(model: Model, requests: Requests, policy: CompactionPolicy, 
 
     def _answered(state: AgentState, answer: AIMessage) -> dict[str, Any]:
         message = normalised(answer, state["messages"], state.get("pruned_through"), name)
-        counters = dict(state.get("reminder") or {})
+        counters: ReminderState = {**(state.get("reminder") or {})}
         counters["requests"] = counters.get("requests", 0) + 1
         after = requests.meter.occupancy([*state["messages"], message], state.get("pruned_through"))
         update = {"messages": [message], "reminder": counters, "occupancy": after}

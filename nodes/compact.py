@@ -1,5 +1,6 @@
 """Compaction: the worker writes the summary and picks the files, one update replaces the history."""
 
+import asyncio
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -30,8 +31,9 @@ def make_compact(worker: CompiledStateGraph[Any, Any, Any, Any], compactor: Comp
             result = {"error": error}
         return compactor.close(state, opened, result, _origin(config, runtime))
 
+    # Files are read when an attempt is opened and closed: not on the event loop.
     async def acompact(state: AgentState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
-        opened = compactor.open(state)
+        opened = await asyncio.to_thread(compactor.open, state)
         if not isinstance(opened, Opened):
             return opened
         try:
@@ -40,7 +42,7 @@ def make_compact(worker: CompiledStateGraph[Any, Any, Any, Any], compactor: Comp
             raise
         except Exception as error:
             result = {"error": error}
-        return compactor.close(state, opened, result, _origin(config, runtime))
+        return await asyncio.to_thread(compactor.close, state, opened, result, _origin(config, runtime))
 
     return RunnableCallable(compact, acompact, name="compact", trace=False)
 

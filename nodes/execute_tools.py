@@ -12,14 +12,14 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
 
 from longthread.nodes.answers import MALFORMED
 from longthread.nodes.history.speakers import is_users
 from longthread.nodes.results import Finisher
 from longthread.tools.text import one_line
 
-Result = ToolMessage | Command[Any]
+Result = Any
+"""A message, a command, or a list of both, as `ToolNode` takes them."""
 
 
 def make_execute_tools(tools: Sequence[BaseTool], finisher: Finisher) -> ToolNode:
@@ -36,14 +36,14 @@ def make_execute_tools(tools: Sequence[BaseTool], finisher: Finisher) -> ToolNod
 
     async def arun(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Result]]) -> Result:
         if MALFORMED in request.tool_call["args"]:
-            return finisher.finish(_malformed(request.tool_call), request)
+            return await asyncio.to_thread(finisher.finish, _malformed(request.tool_call), request)
         try:
             result = await execute(request)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise  # the run itself is cancelled, not only something inside the tool
             result = _cancelled(request.tool_call)
-        return finisher.finish(result, request)
+        return await asyncio.to_thread(finisher.finish, result, request)
 
     return ToolNode(
         [with_sync(tool) for tool in tools],
@@ -109,4 +109,6 @@ def unanswered(messages: Sequence[AnyMessage]) -> list[ToolCall]:
 def mutating_tools(tools: Sequence[BaseTool], tracked: Mapping[str, str | tuple[str, str]]) -> frozenset[str]:
     """Names of the tools that change things: by their `metadata`, or tracked as written or edited."""
     marked = {tool.name for tool in tools if (tool.metadata or {}).get("mutates")}
-    return frozenset(marked | {name for name, spec in tracked.items() if not isinstance(spec, str) and spec[1] != "read"})
+    return frozenset(
+        marked | {name for name, spec in tracked.items() if not isinstance(spec, str) and spec[1] != "read"}
+    )

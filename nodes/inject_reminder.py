@@ -1,15 +1,15 @@
 """The attention mechanism: one system message that shows the open todos again when they slid out of sight."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 
 from longthread.nodes.events import emit
 from longthread.nodes.execute_tools import unanswered
-from longthread.nodes.settings import ReminderConfig
-from longthread.nodes.state import AgentState
 from longthread.nodes.history.speakers import is_users, last_user_message
+from longthread.nodes.settings import ReminderConfig
+from longthread.nodes.state import AgentState, Node
 from longthread.nodes.turns import begins_turn
 from longthread.tools.text import reminder
 from longthread.tools.todo import TODO_WRITE, TodoItem, format_todos, open_todos, replay_todos
@@ -21,7 +21,7 @@ INTRO = (
 )
 
 
-def make_inject_reminder(config: ReminderConfig) -> Callable[[AgentState], dict[str, Any]]:
+def make_inject_reminder(config: ReminderConfig) -> Node:
     """The node for these settings."""
 
     def inject_reminder(state: AgentState) -> dict[str, Any]:

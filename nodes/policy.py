@@ -6,9 +6,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from longthread.nodes.history.speakers import awaits_first_answer
 from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import AgentState, CompactionState, Occupancy, Trigger
-from longthread.nodes.history.speakers import awaits_first_answer
 from longthread.tools.errors import ContextRefused
 
 RETRY_EVERY = 20
@@ -41,9 +41,9 @@ class CompactionPolicy:
         if self.config is None:
             return {}
         status: CompactionState = {**_status(state), "refusals": 0, "pending": None}
-        if self.config.proactive == "after_answer" and not answer.tool_calls:
-            if self._exceeds(status, occupancy, self.config.compact_threshold):
-                status["pending"] = "compact_threshold"
+        is_due = self.config.proactive == "after_answer" and not answer.tool_calls
+        if is_due and self._exceeds(status, occupancy, self.config.compact_threshold):
+            status["pending"] = "compact_threshold"
         return {"compaction": status}
 
     def after_refusal(self, state: AgentState, error: Exception) -> dict[str, Any]:
@@ -84,4 +84,4 @@ class CompactionPolicy:
 
 
 def _status(state: AgentState) -> CompactionState:
-    return {**(state.get("compaction") or {})}  # type: ignore[typeddict-item]  # a copy of the same TypedDict
+    return {**(state.get("compaction") or {})}

@@ -1,23 +1,20 @@
 """Before a request: measure, prune if it pays, and decide whether to compact first."""
 
-from collections.abc import Callable
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 
 from longthread.nodes.events import emit
 from longthread.nodes.history.prune import plan_step
+from longthread.nodes.history.speakers import last_user_message
 from longthread.nodes.policy import CompactionPolicy
 from longthread.nodes.requests import Requests
-from longthread.nodes.state import AgentState, Occupancy
-from longthread.nodes.history.speakers import last_user_message
+from longthread.nodes.state import AgentState, NodeWithConfig, Occupancy
 from longthread.tools.errors import RequestLimitReached
 from longthread.tools.tracker import forget_calls
 
 
-def make_pre_request_check(
-    requests: Requests, policy: CompactionPolicy, max_requests: int | None
-) -> Callable[[AgentState, RunnableConfig], dict[str, Any]]:
+def make_pre_request_check(requests: Requests, policy: CompactionPolicy, max_requests: int | None) -> NodeWithConfig:
     """The node for these settings."""
 
     def pre_request_check(state: AgentState, config: RunnableConfig) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from langgraph.types import Command
 from longthread.tools.cut import cut_middle
 from longthread.tools.errors import WorkspaceError
 from longthread.tools.results import summary_of
-from longthread.tools.text import as_text, storable
+from longthread.tools.text import as_text, storable, storable_dict
 from longthread.tools.tokens import count_text
 from longthread.tools.tracker import Action, FileRecord
 from longthread.tools.workspace import Workspace
@@ -39,7 +39,10 @@ class Finisher:
         if isinstance(result.update, dict) and result.update.get("messages"):
             messages = [self._finish_own(m, request) for m in result.update["messages"]]
             return Command(
-                graph=result.graph, goto=result.goto, resume=result.resume, update={**result.update, "messages": messages}
+                graph=result.graph,
+                goto=result.goto,
+                resume=result.resume,
+                update={**result.update, "messages": messages},
             )
         return result
 
@@ -49,7 +52,7 @@ class Finisher:
 
     def _finished(self, message: ToolMessage, request: ToolCallRequest) -> ToolMessage:
         content = self._content(message.content)
-        extra = cast("dict[str, Any]", storable(message.additional_kwargs))
+        extra = storable_dict(message.additional_kwargs)
         shaped = message.model_copy(
             update={
                 "content": content,

@@ -1,10 +1,9 @@
 """The conditional edges: pure functions of the state, named for where they stand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, ToolMessage
-from langgraph.graph import END
 from langgraph.types import Send
 
 from longthread.nodes.execute_tools import next_batch
@@ -29,17 +28,17 @@ def route_after_compact(state: AgentState) -> Literal["inject_reminder", "pre_re
         return "inject_reminder"
     trigger = (state.get("compaction") or {}).get("trigger")
     if trigger == "user" or (trigger == "compact_threshold" and not awaits_first_answer(state["messages"])):
-        return END
+        return "__end__"
     return "pre_request_check"
 
 
 def make_route_after_model(mutating: frozenset[str]) -> Callable[[AgentState], Any]:
     """The edge after an answer."""
 
-    def route_after_model(state: AgentState) -> Sequence[Send] | Literal["compact", "__end__"]:
+    def route_after_model(state: AgentState) -> list[Send] | Literal["compact", "__end__"]:
         if _pending(state):
             return "compact"
-        return _sends(state, mutating) or END
+        return _sends(state, mutating) or "__end__"
 
     return route_after_model
 
@@ -50,10 +49,10 @@ def make_route_after_reminder(mutating: frozenset[str], direct: frozenset[str]) 
     It stands there and not at `execute_tools`, since each task of a superstep would see only its own result.
     """
 
-    def route_after_reminder(state: AgentState) -> Sequence[Send] | Literal["pre_request_check", "__end__"]:
+    def route_after_reminder(state: AgentState) -> list[Send] | Literal["pre_request_check", "__end__"]:
         if sends := _sends(state, mutating):
             return sends
-        return END if direct and _ends_with_direct(state, direct) else "pre_request_check"
+        return "__end__" if direct and _ends_with_direct(state, direct) else "pre_request_check"
 
     return route_after_reminder
 

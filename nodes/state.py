@@ -5,10 +5,11 @@ channels and the rest is a few bytes.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Protocol
 from uuid import NAMESPACE_OID, uuid5
 
 from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.managed import RemainingSteps
@@ -77,6 +78,18 @@ class SegmentRecord(TypedDict):
     worker_namespace: str | None
     number: int
     """1 for the thread's first compaction."""
+
+
+class Node(Protocol):
+    """A step of the graph: reads the state, returns an update."""
+
+    def __call__(self, state: Any) -> dict[str, Any]: ...
+
+
+class NodeWithConfig(Protocol):
+    """A step that reads the run's config as well."""
+
+    def __call__(self, state: Any, config: RunnableConfig) -> dict[str, Any]: ...
 
 
 def messages_channel() -> DeltaChannel[list[AnyMessage]]:

@@ -13,7 +13,9 @@ def cut_middle(text: str, tokens: int, note: str) -> str:
 
     def halves(kept: int) -> str:
         tail = kept // 3
-        return f"{text[: kept - tail]}\n[… {len(text) - kept} characters left out; {note} …]\n{text[len(text) - tail :]}"
+        return (
+            f"{text[: kept - tail]}\n[… {len(text) - kept} characters left out; {note} …]\n{text[len(text) - tail :]}"
+        )
 
     return _largest(text, tokens, halves)
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -37,6 +39,11 @@ def storable(value: object) -> object:
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else str(value)
     return clean(_safe_repr(value))
+
+
+def storable_dict(value: Mapping[str, object]) -> dict[str, Any]:
+    """As `storable`, for a mapping."""
+    return {clean(str(key)): storable(item) for key, item in value.items()}
 
 
 def _safe_repr(value: object) -> str:

@@ -4,6 +4,7 @@ The desk is the worker's state: what it marked, what it refers to, what it wrote
 the text that the worker reads and the desk after it; nothing is changed in place.
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,7 +67,7 @@ EMPTY_DESK: Desk = {
 
 
 class ReadFile(BaseModel):
-    """Read a file of the workspace to judge whether its text is needed. Long files are cut; give a range to see more."""
+    """Read a file to judge whether its text is needed. Long files are cut; give a range to see more."""
 
     path: str
     offset: int = Field(1, ge=1, description="first line, from 1")
@@ -74,7 +75,10 @@ class ReadFile(BaseModel):
 
 
 class MarkReadRequired(BaseModel):
-    """Put a file, or a range of its lines, into the new context. Again for a path: replaces its mark; limit=0 removes it."""
+    """Put a file, or a range of its lines, into the new context.
+
+    Again for a path: replaces its mark; limit=0 removes it.
+    """
 
     path: str
     offset: int = Field(1, ge=1, description="first line, from 1")
@@ -110,7 +114,7 @@ def bind_schemas(with_files: bool) -> list[dict[str, Any]]:
 
 def _schema(name: str) -> dict[str, Any]:
     parameters = SCHEMAS[name].model_json_schema()
-    description = parameters.pop("description")
+    description = inspect.cleandoc(parameters.pop("description"))
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 

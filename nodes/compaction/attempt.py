@@ -64,9 +64,13 @@ class Opener:
 
     def cut(self, messages: Sequence[AnyMessage]) -> tuple[Cut, list[int]]:
         """Where to cut a repaired history, and the weights in summary-only form that decide it."""
-        shown = summary_only(messages, self.requests.never_pruned)
-        weights = self.requests.meter.weights(shown)
-        return find_cut(messages, weights, head_length(messages), self.config.retained_tokens), weights
+        head, retained = head_length(messages), self.config.retained_tokens
+        weights = self.requests.meter.weights(summary_only(messages, self.requests.never_pruned))
+        cut = find_cut(messages, weights, head, retained)
+        if cut.start == head and sum(whole := self.requests.meter.weights(messages)[head:]) > retained:
+            # In summary-only form everything would fit, but that is not what fills the window now.
+            cut = find_cut(messages, [*weights[:head], *whole], head, retained)
+        return cut, weights
 
     def target(self, trigger: Trigger, tokens_before: int) -> int:
         """The new history must be smaller than this."""
@@ -145,4 +149,4 @@ def next_number(state: Mapping[str, Any]) -> int:
     recorded = [segment["number"] for segment in state.get("segments") or []]
     summary = last_summary(state["messages"])
     carried = summary.additional_kwargs.get("segment") if summary else None
-    return max([0, *recorded, carried["number"] if carried else 0]) + 1
+    return int(max([0, *recorded, carried["number"] if carried else 0])) + 1

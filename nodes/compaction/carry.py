@@ -43,9 +43,7 @@ def references_of(desk: Desk, tracker: Sequence[FileRecord], files: Sequence[Rea
     return [(path, note) for path, note in notes.items() if path not in included]
 
 
-def known_records(
-    tracker: Sequence[FileRecord], files: Sequence[ReadIn], shown: Collection[str]
-) -> list[FileRecord]:
+def known_records(tracker: Sequence[FileRecord], files: Sequence[ReadIn], shown: Collection[str]) -> list[FileRecord]:
     """The tracker afterwards: a file is known only if its text stands in the new history; recency stays."""
     read_in = {file.path: file for file in files if not file.reason}
     records = [_after(record, read_in.get(record["path"]), shown) for record in tracker]

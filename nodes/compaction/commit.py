@@ -140,9 +140,7 @@ def shown_calls(tail: Sequence[AnyMessage]) -> set[str]:
     return {m.tool_call_id for m in tail if isinstance(m, ToolMessage) and not m.additional_kwargs.get(CLEARED)}
 
 
-def _segment(
-    draft: Draft, desk: Desk, meter: Meter, size: int, origin: Origin
-) -> SegmentRecord:
+def _segment(draft: Draft, desk: Desk, meter: Meter, size: int, origin: Origin) -> SegmentRecord:
     return {
         "number": draft.plan["number"],
         "trigger": draft.plan["trigger"],

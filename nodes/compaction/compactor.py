@@ -16,7 +16,7 @@ from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import AgentState, Trigger
 from longthread.nodes.worker.state import Meter, Plan
 from longthread.nodes.worker.summaries import final_summary
-from longthread.tools.worker import EMPTY_DESK, Desk
+from longthread.tools.worker import Desk
 
 __all__ = ["Compactor", "Opened", "Origin"]
 

@@ -34,7 +34,7 @@ def failed(state: AgentState, trigger: Trigger, tokens: int, reason: str, config
 
 def _update(state: AgentState, trigger: Trigger, outcome: Outcome, tokens: int, reason: str) -> dict[str, Any]:
     status: CompactionState = {
-        **(state.get("compaction") or {}),  # type: ignore[typeddict-item]  # a copy of the same TypedDict
+        **(state.get("compaction") or {}),
         "pending": None,
         "trigger": trigger,
         "outcome": outcome,

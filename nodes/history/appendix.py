@@ -56,7 +56,7 @@ def pin_users(carried: Sequence[Pinned], messages: Sequence[AnyMessage], budget:
     pins = [*carried, *[pin for pin in new if pin["text"].strip()]]
     if not pins:
         return []
-    first = {**pins[0], "text": _within(pins[0]["text"], budget // 2)}
+    first = Pinned(id=pins[0]["id"], text=_within(pins[0]["text"], budget // 2))
     left, newest = budget - count_text(first["text"]), list[Pinned]()
     for pin in reversed(pins[1:]):
         shortened = Pinned(id=pin["id"], text=_within(pin["text"], max(budget // 4, 1)))
@@ -64,7 +64,7 @@ def pin_users(carried: Sequence[Pinned], messages: Sequence[AnyMessage], budget:
         if left < 0:
             break
         newest.append(shortened)
-    return [Pinned(id=first["id"], text=first["text"]), *reversed(newest)] if budget else []
+    return [first, *reversed(newest)] if budget else []
 
 
 def _within(text: str, tokens: int) -> str:
@@ -96,8 +96,9 @@ def render_appendix(appendix: Appendix) -> str:
     """The appendices as text, each in fences that its content cannot close; empty ones are left out."""
     parts = []
     if appendix["pinned"]:
-        left_out = f" ({appendix['unpinned']} more are not shown)" if appendix["unpinned"] else ""
-        parts.append(f"## The user's own messages, word for word{left_out}\n" + _fenced([p["text"] for p in appendix["pinned"]]))
+        more = f" ({appendix['unpinned']} more are not shown)" if appendix["unpinned"] else ""
+        texts = [pin["text"] for pin in appendix["pinned"]]
+        parts.append(f"## The user's own messages, word for word{more}\n{_fenced(texts)}")
     if appendix["files"]:
         parts.append("## Files read and edited so far\n" + "\n".join(_file_line(file) for file in appendix["files"]))
     if appendix["errors"]:

@@ -15,7 +15,8 @@ from longthread.tools.cut import cut_middle
 from longthread.tools.results import text_of
 from longthread.tools.tokens import count_message, count_text
 
-CUT_NOTE = "cut when the context was compacted; call the tool again for the rest"
+CUT = "cut when the context was compacted"
+CUT_RESULT = f"{CUT}; call the tool again for the rest"
 SMALLEST = 40
 """Tokens that a shortened message keeps at least."""
 
@@ -81,7 +82,7 @@ def _without_stamp(message: AnyMessage) -> AnyMessage:
 def _shortened(message: AnyMessage, tokens: int) -> AnyMessage:
     if isinstance(message, AIMessage):
         return _shortened_answer(message, tokens)
-    note = CUT_NOTE if isinstance(message, ToolMessage) else "cut when the context was compacted"
+    note = CUT_RESULT if isinstance(message, ToolMessage) else CUT
     return message.model_copy(update={"content": cut_middle(text_of(message), tokens, note)})
 
 
@@ -96,10 +97,13 @@ def _shortened_answer(message: AIMessage, tokens: int) -> AIMessage:
 def _cutter(tokens: int) -> Callable[[Any], Any]:
     def cut(value: Any) -> Any:
         if isinstance(value, str):
-            return value if count_text(value) <= tokens else cut_middle(value, tokens, "cut when the context was compacted")
+            return (
+                value
+                if count_text(value) <= tokens
+                else cut_middle(value, tokens, "cut when the context was compacted")
+            )
         if isinstance(value, list | dict) and count_text(repr(value)) > tokens:
             return cut_middle(repr(value), tokens, "cut when the context was compacted")
         return value
 
     return cut
-

@@ -28,6 +28,4 @@ def awaits_first_answer(messages: Sequence[AnyMessage]) -> bool:
 
 def head_length(messages: Sequence[AnyMessage]) -> int:
     """System messages that the user put at the head of the history; they stay there word for word."""
-    return next(
-        (n for n, m in enumerate(messages) if not isinstance(m, SystemMessage) or source_of(m)), len(messages)
-    )
+    return next((n for n, m in enumerate(messages) if not isinstance(m, SystemMessage) or source_of(m)), len(messages))

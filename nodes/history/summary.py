@@ -66,6 +66,8 @@ def mend(text: str, limit: int) -> str:
     while (size := count_text(mended)) > limit and any(sections.values()):
         longest = max(sections, key=lambda name: count_text(sections[name]))
         tokens = count_text(sections[longest])
-        sections[longest] = cut_end(sections[longest], max(0, min(tokens - 1, tokens - (size - limit), tokens * 9 // 10)))
+        sections[longest] = cut_end(
+            sections[longest], max(0, min(tokens - 1, tokens - (size - limit), tokens * 9 // 10))
+        )
         mended = render(sections)
     return mended

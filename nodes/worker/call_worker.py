@@ -1,5 +1,6 @@
 """One request of the worker, within its bound, out of every stream of the user's."""
 
+import asyncio
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -31,7 +32,7 @@ def make_call_worker(model: Model, fitter: Fitter) -> RunnableCallable:
         return _answered(state, fitted, answer)
 
     async def acall_worker(state: WorkerState) -> dict[str, Any]:
-        if (fitted := _next(state, fitter)) is None:
+        if (fitted := await asyncio.to_thread(_next, state, fitter)) is None:
             return _ended(state, "bound")
         try:
             answer = await model.ainvoke(_with_notice(state, fitted), QUIET)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from langchain_core.messages import HumanMessage
-from langgraph.graph import END
 
 from longthread.nodes.history.summary import judge
+from longthread.nodes.state import Node
 from longthread.nodes.worker.run_worker_tools import is_cut_off
 from longthread.nodes.worker.state import Status, WorkerState, last_answer
 from longthread.tools.results import text_of
@@ -21,7 +21,7 @@ NUDGES = {
 }
 
 
-def make_review_worker(limit: Callable[[WorkerState], int]) -> Callable[[WorkerState], dict[str, Any]]:
+def make_review_worker(limit: Callable[[WorkerState], int]) -> Node:
     """The node; `limit` is the summary's upper limit in local tokens."""
 
     def review_worker(state: WorkerState) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _repeats(status: Status) -> bool:
 def route_after_call(state: WorkerState) -> Literal["run_worker_tools", "call_worker", "review_worker", "__end__"]:
     """To the tools, to a smaller request, to the review of an answer without calls, or the end."""
     if state["status"]["ended"] or _repeats(state["status"]):
-        return END
+        return "__end__"
     answer = last_answer(state["log"])
     if answer is None or not _is_newest(state):
         return "call_worker"
@@ -82,4 +82,4 @@ def route_after_tools(state: WorkerState) -> Literal["review_worker", "call_work
 
 def route_after_review(state: WorkerState) -> Literal["call_worker", "__end__"]:
     """On, if something was asked for."""
-    return END if state["status"]["ended"] else "call_worker"
+    return "__end__" if state["status"]["ended"] else "call_worker"

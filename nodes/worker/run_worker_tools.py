@@ -6,6 +6,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, ToolMessage
 
 from longthread.nodes.answers import MALFORMED
+from longthread.nodes.state import Node
 from longthread.nodes.worker.state import WorkerState, last_answer
 from longthread.tools.worker import Desk, WorkerTools
 
@@ -14,7 +15,7 @@ BROKEN = "Error: the arguments were not valid JSON, so nothing was done. Send th
 LIMITS = ("length", "max_tokens", "MAX_TOKENS")
 
 
-def make_run_worker_tools(tools: Callable[[WorkerState], WorkerTools]) -> Callable[[WorkerState], dict[str, Any]]:
+def make_run_worker_tools(tools: Callable[[WorkerState], WorkerTools]) -> Node:
     """The node; `tools` makes the tools for the state at hand."""
 
     def run_worker_tools(state: WorkerState) -> dict[str, Any]:

@@ -30,8 +30,8 @@ def _complaint(verdict: Verdict, limit: int) -> tuple[str, str]:
         names = ", ".join(f"'## {name}'" for name in verdict.missing)
         return f"Error: the summary lacks {names}. Call write_summary again with all five sections.", "sections"
     if verdict.tokens_over:
-        text = f"Error: the summary is {verdict.tokens_over} tokens over its limit of {limit}. Call write_summary again, shorter."
-        return text, "length"
+        over = f"{verdict.tokens_over} tokens over its limit of {limit}"
+        return f"Error: the summary is {over}. Call write_summary again, shorter.", "length"
     return "", ""
 
 
