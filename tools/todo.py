@@ -10,6 +10,7 @@ from langgraph.types import Command
 from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
+from longthread.tools.described import described
 from longthread.tools.text import clean, escape, one_line
 
 MAX_ITEMS = 100
@@ -39,7 +40,7 @@ def replace_todos(state: list[TodoItem] | None, writes: Sequence[Sequence[TodoIt
 
 
 def with_ids(items: Sequence[Mapping[str, Any]]) -> list[TodoItem]:
-    """Items of the three fields only; one without an id gets its position (from 1), or the next free number."""
+    """Items of the three fields only; one without an id gets the next number, from 1, that is free."""
     taken = {str(item["id"]) for item in items if item.get("id")}
     free = (str(n) for n in range(1, len(items) * 2 + 2) if str(n) not in taken)
     return [
@@ -61,7 +62,7 @@ def check_todos(items: object) -> list[TodoItem]:
     if len(items) > MAX_ITEMS:
         raise InvalidTodos(f"{len(items)} items are too many; at most {MAX_ITEMS}: merge or drop some")
     checked = [_check_item(n, item) for n, item in enumerate(items, 1)]
-    total = sum(len(item["content"]) for item in checked)
+    total = sum(len(item["id"]) + len(item["content"]) for item in checked)
     if total > MAX_TOTAL:
         raise InvalidTodos(f"the list holds {total} characters; at most {MAX_TOTAL}: shorten the items")
     ids = [item["id"] for item in checked]
@@ -111,12 +112,16 @@ def format_todos(items: Sequence[TodoItem]) -> str:
 def replay_todos(messages: Sequence[AnyMessage]) -> list[TodoItem]:
     """The list as the last valid `todo_write` call of a bare history left it; empty without one.
 
-    A call that does not fit the schema, or whose result was an error, is passed over.
+    A call that does not fit the schema, or whose result was an error, is passed over. An id that is
+    used again in a later call belongs to the results that follow that call.
     """
-    refused = {m.tool_call_id for m in messages if isinstance(m, ToolMessage) and m.status == "error"}
+    outcomes: dict[str | None, str] = {}
     for message in reversed(messages):
+        if isinstance(message, ToolMessage):
+            outcomes[message.tool_call_id] = message.status
         for call in reversed(message.tool_calls if isinstance(message, AIMessage) else []):
-            if call["name"] == TODO_WRITE and call["id"] not in refused:
+            refused = outcomes.pop(call["id"], "success") == "error"
+            if call["name"] == TODO_WRITE and not refused:
                 try:
                     return check_todos(call["args"].get("todos"))
                 except InvalidTodos:
@@ -141,6 +146,7 @@ _SCHEMA = {
 
 
 # Checked by `check_todos` and not by pydantic, so that the model is told the rule and the way out.
+@described
 @tool(TODO_WRITE)
 def todo_write(
     todos: Annotated[Any, WithJsonSchema(_SCHEMA)], tool_call_id: Annotated[str, InjectedToolCallId]

@@ -40,7 +40,7 @@ def merge_records(state: list[FileRecord] | None, writes: Sequence[Sequence[File
     for records in [*reversed(writes), state]:
         for record in records or ():
             merged.setdefault(record["path"], record)
-    return list(merged.values())[:MAX_PATHS]
+    return [record.copy() for record in list(merged.values())[:MAX_PATHS]]
 
 
 def find(records: Sequence[FileRecord], path: str) -> FileRecord | None:
@@ -54,5 +54,11 @@ def recent_files(records: Sequence[FileRecord], n: int) -> list[str]:
 
 
 def forget_calls(records: Sequence[FileRecord], calls: Collection[str]) -> list[FileRecord]:
-    """Records that lose `known` because the tool results of `calls` are no longer shown."""
-    return [{**record, "known": False} for record in records if record["known"] and record["call"] in calls]
+    """What to write when the tool results of `calls` are no longer shown: their records without `known`.
+
+    Those that are more recent come with them, so that writing it changes no order. Empty if there
+    is nothing to forget.
+    """
+    lost = [n for n, record in enumerate(records) if record["known"] and record["call"] in calls]
+    upto = records[: lost[-1] + 1] if lost else []
+    return [{**record, "known": record["known"] and record["call"] not in calls} for record in upto]

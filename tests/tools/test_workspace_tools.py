@@ -1,0 +1,43 @@
+import json
+from pathlib import Path
+
+import pytest
+import tiktoken
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from longthread.tools.errors import WorkspaceError
+from longthread.tools.todo import todo_write
+from longthread.tools.workspace import Workspace
+from longthread.tools.workspace_tools import workspace_tools
+
+SNAPSHOT = Path(__file__).with_name("tool_schemas.json")
+
+
+def schemas(root: Path) -> str:
+    tools = [todo_write, *workspace_tools(root, "ask")]
+    return json.dumps([convert_to_openai_tool(tool) for tool in tools], indent=2) + "\n"
+
+
+def test_what_the_model_is_told_of_the_tools_is_as_reviewed(tmp_path: Path) -> None:
+    assert schemas(tmp_path) == SNAPSHOT.read_text()
+
+
+def test_all_schemas_together_take_at_most_1100_tokens(tmp_path: Path, o200k: tiktoken.Encoding) -> None:
+    spaced = json.dumps(json.loads(schemas(tmp_path)))
+    assert len(o200k.encode(spaced)) <= 1_100
+
+
+def test_commands_are_off_unless_allowed(tmp_path: Path) -> None:
+    names = ["read_file", "write_file", "edit_file", "list_files", "grep"]
+    assert [tool.name for tool in workspace_tools(tmp_path)] == names
+    assert [tool.name for tool in workspace_tools(Workspace(tmp_path), "always")] == [*names, "run_command"]
+
+
+def test_what_changes_things_is_marked(tmp_path: Path) -> None:
+    marked = {tool.name for tool in workspace_tools(tmp_path, "ask") if (tool.metadata or {}).get("mutates")}
+    assert marked == {"write_file", "edit_file", "run_command"}
+
+
+def test_a_missing_root_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="is not a folder"):
+        workspace_tools(tmp_path / "missing")
