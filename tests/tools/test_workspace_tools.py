@@ -1,14 +1,18 @@
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import tiktoken
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from longthread.tools.errors import WorkspaceError
 from longthread.tools.todo import todo_write
 from longthread.tools.workspace import Workspace
 from longthread.tools.workspace_tools import workspace_tools
+from tool_calls import Session
 
 SNAPSHOT = Path(__file__).with_name("tool_schemas.json")
 
@@ -41,3 +45,43 @@ def test_what_changes_things_is_marked(tmp_path: Path) -> None:
 def test_a_missing_root_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="is not a folder"):
         workspace_tools(tmp_path / "missing")
+
+
+odd = st.text(max_size=20) | st.sampled_from(
+    [
+        "..",
+        "/",
+        "~",
+        "a.py",
+        "out/x",
+        "a\0b",
+        "\ud800",
+        "x" * 300,
+        "a/" * 3_000,
+        "(",
+        "*" * 40,
+        "\x1b[0m",
+        "--help",
+        "C:\\x",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    tool=st.sampled_from(["read_file", "write_file", "edit_file", "list_files"]),
+    path=odd,
+    text=odd,
+    number=st.integers(),
+)
+def test_odd_arguments_are_clear_errors_and_nothing_outside_is_touched(
+    tmp_path: Path, tool: str, path: str, text: str, number: int
+) -> None:
+    (tmp_path / "work").mkdir(exist_ok=True)
+    if not (tmp_path / "work" / "out").is_symlink():
+        (tmp_path / "work" / "out").symlink_to(tmp_path)
+    agent = Session(workspace_tools(tmp_path / "work"))
+    given = {"content": text, "old": text, "new": "x", "pattern": text, "offset": number, "limit": number}
+    with suppress(WorkspaceError):
+        agent.message(tool, path=path, **{name: given[name] for name in agent.tools[tool].args if name in given})
+    assert [each.name for each in tmp_path.iterdir()] == ["work"]
