@@ -67,17 +67,27 @@ def count_message(message: BaseMessage) -> int:
 
     Reasoning counts by its text, other blocks by their JSON without data and signatures.
     """
-    key = (local_counter_name(), id(message))
-    content, calls = id(message.content), id(getattr(message, "tool_calls", None))
-    known = _messages.get(key)
-    if known and known.message() is message and (known.content, known.calls) == (content, calls):
-        return known.tokens
-    return _remember(_messages, key, _Weighed(ref(message), content, calls, _weigh(message))).tokens
+    return count_messages([message])[0]
+
+
+def count_messages(messages: Sequence[BaseMessage]) -> list[int]:
+    """As `count_message`, for each of many; nearly free for those that were counted before."""
+    counter = local_counter_name()
+    return [_known(counter, message) for message in messages]
 
 
 def count_schemas(tools: Sequence[Mapping[str, Any]]) -> int:
     """Tokens of tool schemas, given as the dicts that a provider is sent."""
     return sum(SCHEMA_TOKENS + count_text(_json(tool)) for tool in tools)
+
+
+def _known(counter: str, message: BaseMessage) -> int:
+    key = (counter, id(message))
+    content, calls = id(message.content), id(getattr(message, "tool_calls", None))
+    known = _messages.get(key)
+    if known and known.message() is message and known.content == content and known.calls == calls:
+        return known.tokens
+    return _remember(_messages, key, _Weighed(ref(message), content, calls, _weigh(message))).tokens
 
 
 def _remember(memory: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> _Value:

@@ -25,11 +25,11 @@ def o200k() -> "Encoding | None":
 
 
 def _cache_folder() -> str:
-    """Where tiktoken caches: empty when that is switched off."""
-    for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        if name in os.environ:
-            return os.environ[name]
-    return str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    """Where tiktoken caches: empty when that is switched off. Asked for each count, so no `Path` here."""
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR")
+    if folder is None:
+        folder = os.environ.get("DATA_GYM_CACHE_DIR")
+    return f"{tempfile.gettempdir()}/data-gym-cache" if folder is None else folder
 
 
 @lru_cache(maxsize=8)

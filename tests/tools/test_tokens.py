@@ -4,6 +4,7 @@ import json
 import time
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiktoken
@@ -105,7 +106,7 @@ def test_no_text_raises(text: str, counter: str) -> None:
 
 
 def test_an_image_counts_by_a_constant_whatever_its_size(counter: str) -> None:
-    blocks = [
+    blocks: list[dict[str, Any]] = [
         {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0KGgo" * 9_000}},
         {"type": "image", "base64": "iVBORw0KGgo" * 9_000, "mime_type": "image/png"},
         {"type": "input_image", "image_url": "https://example.org/a.png"},
