@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from longthread.graph.agent import build_agent, create_agent
     from longthread.graph.deferred import DeferredChatModel
+    from longthread.graph.locks import thread_lock
     from longthread.graph.models import resolve_model
     from longthread.graph.node import as_node
     from longthread.graph.savers import open_saver
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from longthread.graph.settings import load_settings
     from longthread.nodes.settings import CompactionConfig, ReminderConfig, Settings
     from longthread.nodes.state import AgentState
-    from longthread.tools.errors import LongthreadError
+    from longthread.tools.errors import LongthreadError, StaleRun, StoreUnusable, ThreadBusy, ThreadError
     from longthread.tools.todo import replay_todos
 
 _HOMES = {
@@ -27,6 +28,10 @@ _HOMES = {
     "ReminderConfig": "longthread.nodes.settings",
     "ScriptedChatModel": "longthread.graph.scripted",
     "Settings": "longthread.nodes.settings",
+    "StaleRun": "longthread.tools.errors",
+    "StoreUnusable": "longthread.tools.errors",
+    "ThreadBusy": "longthread.tools.errors",
+    "ThreadError": "longthread.tools.errors",
     "as_node": "longthread.graph.node",
     "build_agent": "longthread.graph.agent",
     "create_agent": "longthread.graph.agent",
@@ -34,6 +39,7 @@ _HOMES = {
     "open_saver": "longthread.graph.savers",
     "replay_todos": "longthread.tools.todo",
     "resolve_model": "longthread.graph.models",
+    "thread_lock": "longthread.graph.locks",
 }
 
 __all__ = [
@@ -44,6 +50,10 @@ __all__ = [
     "ReminderConfig",
     "ScriptedChatModel",
     "Settings",
+    "StaleRun",
+    "StoreUnusable",
+    "ThreadBusy",
+    "ThreadError",
     "as_node",
     "build_agent",
     "create_agent",
@@ -51,6 +61,7 @@ __all__ = [
     "open_saver",
     "replay_todos",
     "resolve_model",
+    "thread_lock",
 ]
 
 

@@ -11,13 +11,17 @@ from langgraph.runtime import Runtime
 
 from longthread.nodes.compaction.compactor import Compactor, Opened, Origin
 from longthread.nodes.state import AgentState
+from longthread.tools.errors import ThreadError
 
 RECURSION_LIMIT = 4
 """Steps of the worker for each request that it may make, nudges and tools included."""
 
 
 def make_compact(worker: CompiledStateGraph[Any, Any, Any, Any], compactor: Compactor) -> RunnableCallable:
-    """The node, sync and async. It captures the worker itself, so that LangGraph finds the subgraph."""
+    """The node, sync and async. It captures the worker itself, so that LangGraph finds the subgraph.
+
+    A store that fails, or another run on the thread, ends the run: that is no failure of the worker.
+    """
 
     def compact(state: AgentState, config: RunnableConfig, runtime: Runtime[Any]) -> dict[str, Any]:
         opened = compactor.open(state)
@@ -25,7 +29,7 @@ def make_compact(worker: CompiledStateGraph[Any, Any, Any, Any], compactor: Comp
             return opened
         try:
             result = worker.invoke(opened.input, **_options(config, compactor)) if opened.calls_worker else {}
-        except GraphBubbleUp:
+        except (GraphBubbleUp, ThreadError):
             raise
         except Exception as error:
             result = {"error": error}
@@ -38,7 +42,7 @@ def make_compact(worker: CompiledStateGraph[Any, Any, Any, Any], compactor: Comp
             return opened
         try:
             result = await worker.ainvoke(opened.input, **_options(config, compactor)) if opened.calls_worker else {}
-        except GraphBubbleUp:
+        except (GraphBubbleUp, ThreadError):
             raise
         except Exception as error:
             result = {"error": error}

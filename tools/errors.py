@@ -11,7 +11,8 @@ LongthreadError
 └── ThreadError               threads and their store
     ├── ThreadNotFound
     ├── ThreadBusy
-    └── StoreUnusable         a database that cannot be opened or read
+    │   └── StaleRun          another run, or an update, wrote to the thread meanwhile
+    └── StoreUnusable         a database that cannot be opened, read or written
 """
 
 
@@ -67,6 +68,17 @@ class ThreadNotFound(ThreadError):
 
 class ThreadBusy(ThreadError):
     """Another run holds the thread."""
+
+
+class StaleRun(ThreadBusy):
+    """The run's write was refused: it no longer continues the newest checkpoint of its thread."""
+
+    def __init__(self, thread: str, why: str = "another run, or an update, has written to it since") -> None:
+        super().__init__(
+            f"the run on thread {thread!r} was stopped, and what it had not stored yet is not stored: {why}; invoke "
+            "again to go on from the newest state, and hold thread_lock(saver, thread) so that runs take turns"
+        )
+        self.thread = thread
 
 
 class StoreUnusable(ThreadError):

@@ -1,0 +1,142 @@
+"""Threads in a Postgres database; needs the extra `postgres`."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any, Final
+
+import psycopg
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.postgres import PostgresSaver
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import ConnectionPool
+
+from longthread.graph.savers.base import Latch, ThreadSaver
+from longthread.graph.savers.continuity import Chains, Standing, namespace_of, thread_of
+from longthread.graph.savers.postgres_errors import settings_of, shown, typed
+from longthread.graph.savers.postgres_latch import PostgresLatch, advisory_key
+from longthread.graph.savers.strict import StrictSerializer
+from longthread.tools.text import clean
+
+Cursor = psycopg.Cursor[DictRow]
+Server = psycopg.Connection[DictRow]
+WAIT_SECONDS = 10.0
+"""How long to wait for the server, or for one of the pool's connections."""
+CONNECTIONS = 8
+"""Most connections of one saver; they are opened when they are needed."""
+SESSION: Final[dict[str, Any]] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+STANDING = """
+SELECT (SELECT checkpoint_id FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = %(namespace)s
+        ORDER BY checkpoint_id DESC LIMIT 1) AS newest,
+       (SELECT count(*) FROM checkpoint_writes
+        WHERE thread_id = %(thread)s AND checkpoint_ns = %(namespace)s AND checkpoint_id = %(checkpoint)s) AS rows
+"""
+
+
+def open_postgres(address: str) -> "PostgresThreads":
+    """A saver for a database that exists; its tables are made if they are not there."""
+    settings = settings_of(address)
+    with typed(where := shown(settings)):
+        with psycopg.connect(**settings, **SESSION) as server:
+            _set_up(server)
+        pool: ConnectionPool[Server] = ConnectionPool(
+            kwargs={**settings, **SESSION},
+            min_size=0,
+            max_size=CONNECTIONS,
+            timeout=WAIT_SECONDS,
+            open=True,
+            check=ConnectionPool.check_connection,  # a server that was restarted is found again
+        )
+    return PostgresThreads(pool, settings, where)
+
+
+def _set_up(server: Server) -> None:
+    """Make or migrate the tables, one process at a time.
+
+    Tried, not waited for: making an index concurrently waits for every statement under way, a
+    waiting lock among them.
+    """
+    if _version(server) == len(PostgresSaver.MIGRATIONS) - 1:
+        return  # and no rights to make tables are needed
+    key = advisory_key("setup")
+    while not _value(server.execute("SELECT pg_try_advisory_lock(%s) AS value", (key,))):
+        time.sleep(0.05)
+    PostgresSaver(server).setup()
+
+
+def _version(server: Server) -> Any:
+    try:
+        return _value(server.execute("SELECT max(v) AS value FROM checkpoint_migrations"))
+    except psycopg.errors.UndefinedTable:
+        return None
+
+
+def _value(cursor: Cursor) -> Any:
+    row = cursor.fetchone()
+    return row["value"] if row else None
+
+
+class PostgresThreads(ThreadSaver, PostgresSaver):
+    """LangGraph's Postgres saver; every write is a transaction of its own, one at a time per namespace."""
+
+    def __init__(self, pool: ConnectionPool[Server], settings: dict[str, Any], where: str) -> None:
+        super().__init__(pool, serde=StrictSerializer(where))
+        self.where = where
+        self.chains = Chains()
+        self._pool, self._settings = pool, settings
+        self._open = threading.local()
+        """The cursor of the transaction that this thread has open."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+    def latch(self, thread_id: str) -> Latch:
+        """An advisory lock."""
+        return PostgresLatch(self._settings, self.where, thread_id)
+
+    @contextmanager
+    def _cursor(self, *, pipeline: bool = False) -> Iterator[Cursor]:
+        """As LangGraph's, but it joins an open transaction, types errors, and serves threads side by side."""
+        if (opened := getattr(self._open, "cursor", None)) is not None:
+            yield opened
+            return
+        with (
+            typed(self.where),
+            self._pool.connection() as server,
+            server.transaction() if pipeline else nullcontext(),  # that is how LangGraph asks for all or nothing
+            server.cursor(binary=True) as cursor,
+        ):
+            yield cursor
+
+    @contextmanager
+    def transaction(self, config: RunnableConfig) -> Iterator[None]:
+        """One writer in a namespace at a time."""
+        key = advisory_key("write", thread_of(config), namespace_of(config))
+        with self._cursor(pipeline=True) as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            self._open.cursor = cursor
+            try:
+                yield
+            finally:
+                self._open.cursor = None
+
+    def standing(self, config: RunnableConfig, checkpoint_id: str | None) -> Standing:
+        """What is stored in the config's namespace, and on this checkpoint."""
+        names = {"thread": thread_of(config), "namespace": namespace_of(config), "checkpoint": checkpoint_id}
+        with self._cursor() as cursor:
+            row = cursor.execute(STANDING, names).fetchone()
+        return Standing(row["newest"], row["rows"]) if row else Standing(None, 0)
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """As LangGraph's, without the NUL bytes that Postgres takes in no text."""
+        values = {k: clean(v) if isinstance(v, str) else v for k, v in checkpoint["channel_values"].items()}
+        return super().put(config, {**checkpoint, "channel_values": values}, metadata, new_versions)
