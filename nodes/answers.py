@@ -6,25 +6,28 @@ from uuid import NAMESPACE_OID, uuid5
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall
 
+from longthread.nodes.history.content import with_calls
+from longthread.tools.results import calls_of
 from longthread.tools.text import clean, storable, storable_dict
 
 MALFORMED = "malformed_arguments"
 
 
 def normalised(answer: AIMessage, history: Sequence[AnyMessage], pruned: str | None, name: str) -> AIMessage:
-    """The answer with a free id, unique call ids, readable calls, and the stamp of its request.
+    """The answer with a free id, free call ids, readable calls, and the stamp of its request.
 
-    A server may repeat ids, leave them out, or cut a call's JSON off: such a call stays, so that
-    the model gets an error result for it.
+    A server may repeat ids, number its calls anew in each answer, leave ids out, or cut a call's
+    JSON off: such a call stays, so that the model gets an error result for it.
     """
-    identity = _free_id(answer.id, history)
+    identity = _free_id(clean(answer.id or ""), history)
+    calls = _calls(answer, identity, history)
     stamp = {"n": len(history), "first": history[0].id if history else None, "pruned": pruned}
     return answer.model_copy(
         update={
             "id": identity,
             "name": name,
-            "content": storable(answer.content),
-            "tool_calls": _calls(answer, identity),
+            "content": with_calls(storable(answer.content), calls_of(answer), calls),  # type: ignore[arg-type]  # stays a str or list
+            "tool_calls": calls,
             "invalid_tool_calls": [],
             "additional_kwargs": {**_extra(answer), "request": stamp},
             "response_metadata": storable(answer.response_metadata),
@@ -37,22 +40,24 @@ def _extra(answer: AIMessage) -> dict[str, Any]:
     return storable_dict({k: v for k, v in answer.additional_kwargs.items() if k not in ("tool_calls", "request")})
 
 
-def _free_id(wanted: str | None, history: Sequence[AnyMessage]) -> str:
+def _free_id(wanted: str, history: Sequence[AnyMessage]) -> str:
     taken = {message.id for message in history}
     if wanted and wanted not in taken:
         return wanted
     return str(uuid5(NAMESPACE_OID, f"{wanted}:{len(history)}:{history[-1].id if history else None}"))
 
 
-def _calls(answer: AIMessage, identity: str) -> list[ToolCall]:
-    calls = [ToolCall(name=c["name"], args=storable_dict(c["args"]), id=c["id"]) for c in answer.tool_calls]
+def _calls(answer: AIMessage, identity: str, history: Sequence[AnyMessage]) -> list[ToolCall]:
+    """Every call, those that could not be read too, under ids that the history does not have yet."""
+    calls = [ToolCall(name=clean(c["name"]), args=storable_dict(c["args"]), id=c["id"]) for c in answer.tool_calls]
     for broken in answer.invalid_tool_calls:
         raw = {MALFORMED: clean(str(broken["args"] or ""))}
-        calls.append(ToolCall(name=broken["name"] or "unknown", args=raw, id=broken["id"]))
-    seen: set[str] = set()
+        calls.append(ToolCall(name=clean(broken["name"] or "unknown"), args=raw, id=broken["id"]))
+    taken = {call["id"] for message in history for call in calls_of(message)}
     for n, call in enumerate(calls):
-        if not call["id"] or call["id"] in seen:
+        call["id"] = clean(call["id"] or "")
+        if not call["id"] or call["id"] in taken:
             call["id"] = f"call_{uuid5(NAMESPACE_OID, f'{identity}:{n}').hex[:24]}"
-        seen.add(call["id"] or "")
+        taken.add(call["id"])
         call["type"] = "tool_call"
     return calls

@@ -6,6 +6,7 @@ barriers: they run alone and in call order, the others between them side by side
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
@@ -14,7 +15,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from longthread.nodes.answers import MALFORMED
-from longthread.nodes.history.speakers import is_users
+from longthread.nodes.history.speakers import is_users, source_of
 from longthread.nodes.results import Finisher
 from longthread.tools.text import one_line
 
@@ -57,7 +58,7 @@ def make_execute_tools(tools: Sequence[BaseTool], finisher: Finisher) -> ToolNod
 def describe(error: Exception) -> str:
     """The error as the model reads it: what happened and that it may try another way."""
     text = str(error).strip() or type(error).__name__
-    return f"Error: {text}"
+    return text if text.startswith("Error") else f"Error: {text}"
 
 
 def _malformed(call: ToolCall) -> ToolMessage:
@@ -77,6 +78,7 @@ def with_sync(tool: BaseTool) -> BaseTool:
         return tool
     coroutine = tool.coroutine
 
+    @wraps(coroutine)  # LangChain looks at the signature for parameters that it passes in
     def func(*args: Any, **kwargs: Any) -> Any:
         return asyncio.run(coroutine(*args, **kwargs))  # type: ignore[arg-type]  # a coroutine function by contract
 
@@ -101,7 +103,7 @@ def unanswered(messages: Sequence[AnyMessage]) -> list[ToolCall]:
             return []
         if isinstance(message, ToolMessage):
             answered.add(message.tool_call_id)
-        elif isinstance(message, AIMessage):
+        elif isinstance(message, AIMessage) and not source_of(message):
             return [call for call in message.tool_calls if call["id"] not in answered]
     return []
 

@@ -1,13 +1,20 @@
 """A tool's output as it goes into the history: clean, within bounds, identified, summarised, tracked."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessage,
+    RemoveMessage,
+    ToolMessage,
+    convert_to_messages,
+)
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from longthread.nodes.history.speakers import last_answer
 from longthread.tools.cut import cut_middle
 from longthread.tools.errors import WorkspaceError
 from longthread.tools.results import summary_of
@@ -16,6 +23,8 @@ from longthread.tools.tokens import count_text
 from longthread.tools.tracker import Action, FileRecord
 from longthread.tools.workspace import Workspace
 
+TOOL = "tool"
+"""The source of messages that a tool adds beside its result."""
 Tracked = Mapping[str, str | tuple[str, str]]
 """Tool name → the argument that holds its path, and what it does if not reading."""
 
@@ -29,26 +38,39 @@ class Finisher:
     workspace: Workspace | None = None
 
     def finish(self, result: ToolMessage | Command[Any] | list[Any], request: ToolCallRequest) -> Any:
-        """The tool's message or command with its own result finished; other parts stay as they are."""
+        """The tool's message or command with its own result finished; other parts of it stay as they are.
+
+        Messages that the tool adds beside its result are marked as the tool's, so that none passes
+        for the user's.
+        """
         if isinstance(result, list):
             return [self.finish(part, request) for part in result]
         if isinstance(result, ToolMessage):
             message = self._finished(result, request)
             records = self._records(message, request)
             return Command(update={"messages": [message], "tracker": records}) if records else message
+        if not result.update and result.graph is None:
+            silent = ToolMessage("(no output)", tool_call_id=request.tool_call["id"])
+            return replace(result, update={"messages": [self._finished(silent, request)]})
         if isinstance(result.update, dict) and result.update.get("messages"):
-            messages = [self._finish_own(m, request) for m in result.update["messages"]]
-            return Command(
-                graph=result.graph,
-                goto=result.goto,
-                resume=result.resume,
-                update={**result.update, "messages": messages},
-            )
+            return replace(result, update=self._update(result.update, request))
         return result
 
-    def _finish_own(self, message: Any, request: ToolCallRequest) -> Any:
-        own = isinstance(message, ToolMessage) and message.tool_call_id == request.tool_call["id"]
-        return self._finished(message, request) if own else message
+    def _update(self, update: dict[str, Any], request: ToolCallRequest) -> dict[str, Any]:
+        known = {message.id for message in request.state.get("messages", [])}
+        given = convert_to_messages(update["messages"])
+        messages = [self._part(message, known, request) for message in given]
+        own = [m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == request.tool_call["id"]]
+        if records := [record for message in own for record in self._records(message, request)]:
+            return {**update, "messages": messages, "tracker": [*records, *update.get("tracker", [])]}
+        return {**update, "messages": messages}
+
+    def _part(self, message: BaseMessage, known: Collection[str | None], request: ToolCallRequest) -> BaseMessage:
+        if isinstance(message, ToolMessage) and message.tool_call_id == request.tool_call["id"]:
+            return self._finished(message, request)
+        if isinstance(message, RemoveMessage) or (message.id and message.id in known):
+            return message
+        return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, "source": TOOL}})
 
     def _finished(self, message: ToolMessage, request: ToolCallRequest) -> ToolMessage:
         content = self._content(message.content)
@@ -58,6 +80,8 @@ class Finisher:
                 "content": content,
                 "additional_kwargs": extra,
                 "artifact": storable(message.artifact),
+                "name": request.tool_call["name"],
+                "tool_call_id": request.tool_call["id"],
                 "id": result_id(request.state.get("messages", []), request.tool_call["id"] or ""),
             }
         )
@@ -66,22 +90,20 @@ class Finisher:
 
     def _content(self, content: str | list[Any]) -> str | list[Any]:
         if isinstance(content, str):
-            return self._within(as_text(content))
-        return [self._block(block) for block in content]
+            return within(as_text(content), self.max_result_tokens)
+        return list(self._blocks(content))
 
-    def _block(self, block: Any) -> Any:
-        block = storable(block)
-        if isinstance(block, str):
-            return self._within(block)
-        if isinstance(block, dict) and isinstance(block.get("text"), str):
-            return {**block, "text": self._within(block["text"])}
-        return block
-
-    def _within(self, text: str) -> str:
-        short = len(text) <= self.max_result_tokens
-        if short or (len(text) < self.max_result_tokens * 20 and count_text(text) <= self.max_result_tokens):
-            return text
-        return cut_middle(text, self.max_result_tokens, "ask the tool for a smaller part to see the rest")
+    def _blocks(self, content: list[Any]) -> Iterator[Any]:
+        """The blocks; their texts share the limit, first come, first served."""
+        left = self.max_result_tokens
+        for block in map(storable, content):
+            text = block.get("text") if isinstance(block, dict) else block
+            if not isinstance(text, str):
+                yield block
+                continue
+            text = within(text, left)
+            left = max(0, left - count_text(text))
+            yield {**block, "text": text} if isinstance(block, dict) else text
 
     def _records(self, message: ToolMessage, request: ToolCallRequest) -> list[FileRecord]:
         spec = self.tracked.get(request.tool_call["name"])
@@ -107,7 +129,15 @@ class Finisher:
             return path, ""
 
 
+def within(text: str, tokens: int) -> str:
+    """The text, its middle left out where it has more tokens than that."""
+    short = len(text) <= tokens
+    if short or (len(text) < tokens * 20 and count_text(text) <= tokens):
+        return text
+    return cut_middle(text, tokens, "ask the tool for a smaller part to see the rest")
+
+
 def result_id(messages: Sequence[AnyMessage], call_id: str) -> str:
     """A result's id follows from its assistant message and call, so that a call run twice stands once."""
-    asked = next((m for m in reversed(messages) if isinstance(m, AIMessage)), None)
+    asked = last_answer(messages)
     return f"{asked.id if asked else ''}:{call_id}"

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langgraph.types import Send
 
 from longthread.nodes.execute_tools import next_batch
-from longthread.nodes.history.speakers import awaits_first_answer
+from longthread.nodes.history.speakers import awaits_first_answer, last_answer
 from longthread.nodes.state import AgentState
 from longthread.nodes.turns import begins_turn
 
@@ -68,7 +68,7 @@ def _sends(state: AgentState, mutating: frozenset[str]) -> list[Send]:
 
 def _ends_with_direct(state: AgentState, direct: frozenset[str]) -> bool:
     """The turn ended with calls whose results are the answer (`return_direct`)."""
-    if not isinstance(state["messages"][-1], ToolMessage):
+    if not state["messages"] or not isinstance(state["messages"][-1], ToolMessage):
         return False
-    asked = next((m for m in reversed(state["messages"]) if isinstance(m, AIMessage)), None)
+    asked = last_answer(state["messages"])
     return asked is not None and all(call["name"] in direct for call in asked.tool_calls)

@@ -110,7 +110,7 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
             if isinstance(message, RemoveMessage):
                 merged = [] if message.id == REMOVE_ALL_MESSAGES else [m for m in merged if m.id != message.id]
                 places = {m.id: n for n, m in enumerate(merged)}
-            elif message.id in places:
+            elif message.id and message.id in places:
                 merged[places[message.id]] = message
             else:
                 message = message if message.id else _with_id(message, len(merged), places)
@@ -130,7 +130,7 @@ def _after_summarised(given: list[Any], merged: Sequence[AnyMessage]) -> list[An
 
     The summary names the newest messages that it stands for; they and all before them are in it.
     """
-    if len(given) < 2:
+    if len(given) < 2 or any(isinstance(message, RemoveMessage) for message in given):
         return given
     summary = next((m for m in merged if m.additional_kwargs.get("source") == "compaction_summary"), None)
     through = set((summary.additional_kwargs.get("segment") or {}).get("through", [])) if summary else set()

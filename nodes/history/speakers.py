@@ -20,6 +20,11 @@ def last_user_message(messages: Sequence[AnyMessage]) -> AnyMessage | None:
     return next((m for m in reversed(messages) if is_users(m)), None)
 
 
+def last_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
+    """The newest message of the model's own."""
+    return next((m for m in reversed(messages) if isinstance(m, AIMessage) and not source_of(m)), None)
+
+
 def awaits_first_answer(messages: Sequence[AnyMessage]) -> bool:
     """The newest user message has no assistant message after it yet."""
     newest = next((m for m in reversed(messages) if isinstance(m, AIMessage) or is_users(m)), None)

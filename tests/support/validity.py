@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from longthread.tools.results import CALLS, text_of
 
 
-def assert_valid(request: Sequence[AnyMessage]) -> None:
+def assert_valid(request: Sequence[BaseMessage]) -> None:
     """An OpenAI-compatible server takes it: results right after their calls, in order, none missing, none over."""
     at = 0
     seen: set[str] = set()
@@ -35,7 +35,7 @@ def _sound_calls(message: AIMessage) -> list[str]:
     return ids
 
 
-def assert_valid_strict(request: Sequence[AnyMessage]) -> None:
+def assert_valid_strict(request: Sequence[BaseMessage]) -> None:
     """Anthropic, Google and strict chat templates take it too: system first only, then a user, no blank text."""
     assert_valid(request)
     spoken = [message for message in request if not isinstance(message, SystemMessage)]
@@ -59,7 +59,7 @@ def _text_of(block: str | dict[str, Any]) -> str:
     return str(block["text"]) if block.get("type") == "text" else "other data"
 
 
-def wire(request: Sequence[AnyMessage]) -> list[Any]:
+def wire(request: Sequence[BaseMessage]) -> list[Any]:
     """Role, content and calls of each message: what is compared when requests must be prefixes of one another."""
     return [
         (
