@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
+from langgraph.types import RetryPolicy
 
 from longthread.graph.parts import AgentOptions, AgentParts, assemble
 from longthread.graph.schemas import check_schema, input_schema, output_schema
@@ -56,6 +57,7 @@ def create_agent(
     max_result_tokens: int = 10_000,
     system_role: SystemRole = "auto",
     never_pruned: Sequence[str] = (),
+    retry: RetryPolicy | None = None,
     checkpointer: BaseCheckpointSaver[Any] | bool | None = None,
     store: BaseStore | None = None,
     name: str = "longthread",
@@ -85,6 +87,8 @@ def create_agent(
         system_role: whether the provider takes system messages in mid-history (`"system"`) or is sent
             them as tagged user messages (`"user"`).
         never_pruned: names of tools whose results are never shortened.
+        retry: how failed requests of the model are tried again, as in LangGraph; without it transient
+            errors are, three times within about seven seconds.
         checkpointer: a saver (see `open_saver`), as in LangGraph.
         store: a store for tools, as in LangGraph.
         name: of the graph, in traces and on its messages.
@@ -110,6 +114,7 @@ def create_agent(
         max_result_tokens=max_result_tokens,
         system_role=system_role,
         never_pruned=never_pruned,
+        retry=retry,
         name=name,
     )
     return builder.compile(checkpointer=checkpointer, store=store, name=name)
@@ -141,10 +146,11 @@ def _add_nodes(
     call = make_call_model(parts.model.bind_tools(parts.tools), parts.requests, policy, parts.name)
     builder.add_node("inject_reminder", reminder, trace_policy=LEAN)
     builder.add_node("pre_request_check", check, trace_policy=LEAN)
-    builder.add_node("call_model", call, retry_policy=retry_policy(), trace_policy=LEAN)
+    retry = options.get("retry") or retry_policy()
+    builder.add_node("call_model", call, retry_policy=retry, trace_policy=LEAN)
     builder.add_node("execute_tools", make_execute_tools(parts.tools, parts.finisher), trace_policy=LEAN)
     if parts.compaction:
-        worker = build_worker(parts.worker_model, parts.compaction, parts.workspace)
+        worker = build_worker(parts.worker_model, parts.compaction, parts.workspace, retry)
         opener = Opener(parts.compaction, parts.requests, parts.workspace is not None)
         compactor = Compactor(opener, Committer(opener, parts.workspace))
         builder.add_node("compact", make_compact(worker, compactor), trace_policy=LEAN)

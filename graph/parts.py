@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.types import RetryPolicy
 
 from longthread.graph.models import context_window, model_name_of, resolve_model, takes_system_anywhere
 from longthread.nodes.history.weights import TokenMeter
@@ -41,6 +42,7 @@ class AgentOptions(TypedDict, total=False):
     max_result_tokens: int
     system_role: SystemRole
     never_pruned: Sequence[str]
+    retry: RetryPolicy | None
     name: str
 
 
@@ -64,6 +66,7 @@ def assemble(model: BaseChatModel | str, tools: Sequence[Any], options: AgentOpt
     Raises:
         SettingsError, ModelError, WorkspaceError: an option that cannot work, with the way out.
     """
+    _check_limits(options)
     chat = resolve_model(model)
     worker = options.get("worker_model")
     folder = options.get("workspace")
@@ -79,6 +82,13 @@ def assemble(model: BaseChatModel | str, tools: Sequence[Any], options: AgentOpt
         finisher=Finisher(options.get("max_result_tokens", 10_000), options.get("tracked_tools") or {}, workspace),
         name=options.get("name", "longthread"),
     )
+
+
+def _check_limits(options: AgentOptions) -> None:
+    limits = {"max_requests": options.get("max_requests"), "max_result_tokens": options.get("max_result_tokens")}
+    for name, limit in limits.items():
+        if limit is not None and limit < 1:
+            raise SettingsError(f"{name}={limit!r} leaves nothing; it must be at least 1")
 
 
 def all_tools(tools: Sequence[Any], folder: str | Path | None, options: AgentOptions) -> list[BaseTool]:
@@ -124,4 +134,5 @@ def _requests(model: BaseChatModel, kit: Sequence[BaseTool], options: AgentOptio
         system_role=role,
         meter=TokenMeter(fixed, model_name_of(model)),
         never_pruned=frozenset(options.get("never_pruned", ())),
+        name=options.get("name", "longthread"),
     )

@@ -5,9 +5,9 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import RetryPolicy
 
 from longthread.graph.models import context_window
-from longthread.nodes.refusals import retry_policy
 from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.tracing import LEAN
 from longthread.nodes.worker.call_worker import make_call_worker
@@ -27,7 +27,7 @@ from longthread.tools.workspace import Workspace
 
 
 def build_worker(
-    model: BaseChatModel, config: CompactionConfig, workspace: Workspace | None
+    model: BaseChatModel, config: CompactionConfig, workspace: Workspace | None, retry: RetryPolicy
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """The worker subgraph; it uses the saver of the graph that calls it."""
 
@@ -42,7 +42,7 @@ def build_worker(
     fitter = Fitter(config, count_schemas(schemas), context_window(model))
     builder = StateGraph(WorkerState)
     call = make_call_worker(model.bind_tools(schemas), fitter)
-    builder.add_node("call_worker", call, retry_policy=retry_policy(), trace_policy=LEAN)
+    builder.add_node("call_worker", call, retry_policy=retry, trace_policy=LEAN)
     builder.add_node("run_worker_tools", make_run_worker_tools(tools), trace_policy=LEAN)
     builder.add_node("review_worker", make_review_worker(limit), trace_policy=LEAN)
     builder.add_edge(START, "call_worker")
