@@ -23,12 +23,14 @@ class CompactionPolicy:
     """
 
     config: CompactionConfig | None
+    agent: str | None = None
+    """The agent's name; a turn ends with an answer of its own."""
 
     def before_request(self, state: AgentState, occupancy: Occupancy) -> dict[str, Any]:
         """What is pending before a request: the safety net, or the proactive check moved here."""
         if self.config is None:
             return {"compact_request": None} if state.get("compact_request") is not None else {}
-        status = self._counted(state)
+        status = self._counted(state, occupancy)
         trigger: Trigger | None = None
         if self._exceeds(status, occupancy, self.config.compact_request_threshold):
             trigger = "compact_request_threshold"
@@ -57,9 +59,14 @@ class CompactionPolicy:
             raise ContextRefused(f"the provider refused the request as too long: {error}") from error
         return {"compaction": {**status, "refusals": 1, "pending": "context_refused"}}
 
-    def _counted(self, state: AgentState) -> CompactionState:
-        """The status with one more request counted while the breaker is open."""
+    def _counted(self, state: AgentState, occupancy: Occupancy) -> CompactionState:
+        """The status with one more request counted while the breaker is open.
+
+        Growth since the last attempt counts from the lowest point since: pruning makes room first.
+        """
         status = _status(state)
+        if "occupancy" in status:
+            status["occupancy"] = min(status["occupancy"], occupancy["tokens"])
         if status.get("open"):
             status["requests_since"] = status.get("requests_since", 0) + 1
         return status
@@ -80,7 +87,7 @@ class CompactionPolicy:
     def _is_new_turn(self, state: AgentState) -> bool:
         if self.config is None or self.config.proactive != "before_next_turn":
             return False
-        return awaits_first_answer(state["messages"])
+        return awaits_first_answer(state["messages"], self.agent)
 
 
 def _status(state: AgentState) -> CompactionState:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import ToolMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
 from longthread.tools.cut import cut_middle
@@ -118,6 +118,11 @@ def _schema(name: str) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
+def _described(error: ValidationError) -> str:
+    wrong = (f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors(include_url=False))
+    return one_line("; ".join(wrong), 300)
+
+
 @dataclass(frozen=True)
 class WorkerTools:
     """The tools for one attempt."""
@@ -146,7 +151,9 @@ class WorkerTools:
             return f"Error: there is no tool {one_line(call['name'], 60)!r}; the tools are {names}.", desk, "error"
         try:
             text, after = self._dispatch(schema.model_validate(call["args"]), desk)
-        except (WorkspaceError, ValueError) as error:
+        except ValidationError as error:
+            return f"Error: {_described(error)}; nothing was done. Send the call again.", desk, "error"
+        except (WorkspaceError, ValueError, OSError) as error:
             return f"Error: {error}", desk, "error"
         return text, after, "error" if text.startswith("Error") else "success"
 

@@ -6,23 +6,24 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage
 
-from longthread.nodes.history.cut import Cut, find_cut, summary_only
+from longthread.nodes.history.cut import SMALLEST, Cut, find_cut, summary_only
 from longthread.nodes.history.overview import overview_entries
-from longthread.nodes.history.rebuild import carried_text, last_summary
+from longthread.nodes.history.rebuild import carried_text, last_summary, rebuilt_until
 from longthread.nodes.history.repair import repair
-from longthread.nodes.history.snapshot import snapshot_message
-from longthread.nodes.history.speakers import head_length, is_users, source_of
+from longthread.nodes.history.snapshot import listed_todos
+from longthread.nodes.history.speakers import head_length, is_graphs_own, is_users
 from longthread.nodes.requests import Requests
 from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import AgentState, Outcome, Trigger
 from longthread.nodes.worker.state import Brief, Plan
-from longthread.tools.results import text_of
-from longthread.tools.todo import format_todos
+from longthread.tools.cut import cut_middle
 from longthread.tools.tracker import recent_files
 from longthread.tools.worker import EMPTY_DESK, Reference
 
 REFUSED_SHARE = 0.75
 """A request that the provider refused must shrink below this share of its size."""
+INSTRUCTION_TOKENS = 1_000
+"""Of what the user says beside a wish to compact, in local tokens."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ class Opener:
     def open(self, state: AgentState, trigger: Trigger) -> Plan | Hopeless:
         """The plan of an attempt, or why there is none."""
         messages = repair(state["messages"])
-        cut, weights = self.cut(messages)
+        cut, weights = self.cut(messages, state.get("pruned_through"))
         tokens = self.requests.occupancy(state)["tokens"]
         if hopeless := self._irreducible(messages, weights, cut, trigger, tokens):
             return hopeless
         summarised = messages[cut.head : cut.start]
-        if not any(not source_of(m) for m in summarised):
+        if not _is_worth_summarising(summarised, trigger):
             return Hopeless("nothing", "nothing stands before the messages that are kept")
         return Plan(
             trigger=trigger,
@@ -62,15 +63,16 @@ class Opener:
             scale=self.requests.meter.ratio(state["messages"]),
         )
 
-    def cut(self, messages: Sequence[AnyMessage]) -> tuple[Cut, list[int]]:
+    def cut(self, messages: Sequence[AnyMessage], pruned_through: str | None = None) -> tuple[Cut, list[int]]:
         """Where to cut a repaired history, and the weights in summary-only form that decide it."""
         head, retained = head_length(messages), self.config.retained_tokens
-        weights = self.requests.meter.weights(summary_only(messages, self.requests.never_pruned))
-        cut = find_cut(messages, weights, head, retained)
-        if cut.start == head and sum(whole := self.requests.meter.weights(messages)[head:]) > retained:
+        begin, meter = max(head, rebuilt_until(messages)), self.requests.meter
+        weights = meter.weights(summary_only(messages, self.requests.never_pruned), thread=messages)
+        cut = find_cut(messages, weights, begin, retained)
+        if cut.start == begin and sum(whole := meter.weights(messages, pruned_through)[begin:]) > retained:
             # In summary-only form everything would fit, but that is not what fills the window now.
-            cut = find_cut(messages, [*weights[:head], *whole], head, retained)
-        return cut, weights
+            cut = find_cut(messages, [*weights[:begin], *whole], begin, retained)
+        return Cut(head, cut.start), weights
 
     def target(self, trigger: Trigger, tokens_before: int) -> int:
         """The new history must be smaller than this."""
@@ -85,15 +87,17 @@ class Opener:
         self, messages: Sequence[AnyMessage], weights: Sequence[int], cut: Cut, trigger: Trigger, tokens: int
     ) -> Hopeless | None:
         """System prompt, tools and the smallest tail alone are too large."""
-        fixed = self.requests.meter.scaled([]) + sum(weights[: cut.head])
-        smallest_tail = min(sum(weights[cut.start :]), self.config.retained_tokens)
+        meter = self.requests.meter
+        fixed = meter.scaled([], messages) + sum(weights[: cut.head])
+        smallest = min(SMALLEST * meter.ratio(messages), self.config.retained_tokens)
+        needed = fixed + round(sum(min(weight, smallest) for weight in weights[cut.start :]))
         target = self.target(trigger, tokens)
-        if trigger == "user" or fixed + min(smallest_tail, sum(weights[-1:])) < target:
+        if trigger == "user" or needed < target:
             return None
         return Hopeless(
             "irreducible",
-            f"system prompt, tools and the newest message need {fixed + min(smallest_tail, sum(weights[-1:]))} tokens, "
-            f"which is not below {target}; raise the threshold or shorten the system prompt or the tools",
+            f"system prompt, tools and the newest messages need {needed} tokens at least, which is not below "
+            f"{target}; raise the threshold or shorten the system prompt or the tools",
         )
 
     def worker_input(self, state: AgentState, plan: Plan, instructions: str) -> dict[str, Any]:
@@ -112,15 +116,20 @@ class Opener:
         """What the worker is told of the history."""
         messages = repair(state["messages"])
         summarised = between(messages, plan)
-        snapshot = snapshot_message(messages, state.get("todos") or [], plan["number"])
         files = recent_files(state.get("tracker") or [], self.config.recent_files) if self.has_files else []
         return {
             "entries": overview_entries(summarised),
             "previous": carried_text(last_summary(summarised)),
-            "todos": format_todos(state.get("todos") or []) or (text_of(snapshot) if snapshot else ""),
+            "todos": listed_todos(messages, state.get("todos") or []),
             "files": files,
-            "instructions": instructions,
+            "summary_tokens": self.config.summary_max_tokens,
+            "instructions": cut_middle(instructions, INSTRUCTION_TOKENS, "shortened"),
         }
+
+
+def _is_worth_summarising(messages: Sequence[AnyMessage], trigger: Trigger) -> bool:
+    """There is something of the conversation; after a refusal, files that were read in can go as well."""
+    return bool(messages) and (trigger == "context_refused" or not all(map(is_graphs_own, messages)))
 
 
 def _through(summarised: Sequence[AnyMessage]) -> list[str]:

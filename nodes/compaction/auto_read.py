@@ -1,6 +1,6 @@
 """The files that are read back in, as they are now, within their marks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from longthread.tools.cut import cut_end
@@ -44,7 +44,7 @@ def _read(workspace: Workspace, mark: Mark, scale: float) -> ReadIn:
         return ReadIn(found.path, text, found.hash, None if whole else (found.first, found.last))
     shown = cut_end(text, limit)
     last = found.first + shown.count("\n")
-    note = f"[The file has grown; the rest is left out. It has {found.total} lines now.]"
+    note = f"[Cut to what was budgeted for it; the file has {found.total} lines. read_file shows the rest.]"
     return ReadIn(found.path, shown, found.hash, (found.first, last), note)
 
 
@@ -97,18 +97,3 @@ def _tokens(workspace: Workspace | None, path: str, scale: float) -> int:
         return round(count_text(workspace.read_text(path).text) * scale) if workspace else 0
     except (WorkspaceError, OSError):
         return 0
-
-
-def within(files: Sequence[ReadIn], tokens: int, scale: float) -> list[ReadIn]:
-    """The files within `tokens` tokens in all: what does not fit is left out from the end."""
-    kept: list[ReadIn] = []
-    for file in files:
-        tokens -= round(count_text(file.text) * scale)
-        if tokens >= 0:
-            kept.append(file)
-    return kept
-
-
-def unread(files: Sequence[ReadIn], kept: Collection[ReadIn]) -> list[str]:
-    """Paths of files that were left out."""
-    return [file.path for file in files if file not in kept]

@@ -9,22 +9,31 @@ from longthread.nodes.compaction.auto_read import ReadIn
 from longthread.nodes.history.appendix import EMPTY, Appendix, last_errors, pin_users, touched_files
 from longthread.nodes.history.rebuild import last_summary
 from longthread.nodes.history.speakers import is_users
+from longthread.nodes.settings import CompactionConfig
 from longthread.tools.tracker import MAX_PATHS, FileRecord
 from longthread.tools.worker import Desk
 
+MAX_REFERENCES = 40
+"""Of the worker's own, the newest."""
+IN_TAIL = "shown in the messages below"
+
 
 def carried_appendix(
-    summarised: Sequence[AnyMessage], tracker: Sequence[FileRecord], pinned_tokens: int, scale: float
+    summarised: Sequence[AnyMessage], tracker: Sequence[FileRecord], config: CompactionConfig, scale: float
 ) -> Appendix:
-    """The appendices after these messages are summarised, going on from those of the summary among them."""
+    """The appendices after these messages are summarised, going on from those of the summary among them.
+
+    Files and errors take half of what the summary may take, at most.
+    """
     before = _carried(last_summary(summarised))
-    pinned = pin_users(before["pinned"], summarised, round(pinned_tokens / scale))
+    pinned = pin_users(before["pinned"], summarised, round(config.pinned_user_tokens / scale))
     users = sum(is_users(message) for message in summarised)
+    quarter = round(config.summary_max_tokens / scale / 4)
     return {
         "pinned": pinned,
         "unpinned": max(0, before["unpinned"] + len(before["pinned"]) + users - len(pinned)),
-        "files": touched_files(before["files"], tracker),
-        "errors": last_errors(before["errors"], summarised),
+        "files": touched_files(before["files"], tracker, quarter),
+        "errors": last_errors(before["errors"], summarised, quarter),
     }
 
 
@@ -33,13 +42,20 @@ def _carried(summary: AnyMessage | None) -> Appendix:
     return cast("Appendix", {**EMPTY, **appendix}) if isinstance(appendix, dict) else EMPTY
 
 
-def references_of(desk: Desk, tracker: Sequence[FileRecord], files: Sequence[ReadIn]) -> list[tuple[str, str]]:
-    """Paths and notes of what is worth knowing about: what the worker named, and edited files that it did not mark."""
+def references_of(
+    desk: Desk, tracker: Sequence[FileRecord], read: Sequence[ReadIn], files: Sequence[ReadIn]
+) -> list[tuple[str, str]]:
+    """Paths and notes of what is worth knowing about.
+
+    What the worker named, edited files that it did not mark, and marked ones that were `read` and
+    are not among the `files` of the new history, since the tail shows them.
+    """
     included = {file.path for file in files}
-    notes = {reference["path"]: reference["note"] for reference in desk["references"]}
+    notes = {reference["path"]: reference["note"] for reference in desk["references"][-MAX_REFERENCES:]}
     for record in tracker:
         if record["action"] != "read":
             notes[record["path"]] = notes.get(record["path"]) or record["action"]
+    notes |= {file.path: notes.get(file.path) or IN_TAIL for file in read}
     return [(path, note) for path, note in notes.items() if path not in included]
 
 

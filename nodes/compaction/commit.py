@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import AnyMessage
 from langgraph.types import Overwrite
 
 from longthread.nodes.compaction.attempt import Opener, bounds
-from longthread.nodes.compaction.auto_read import ReadIn, marks_by_recency, read_marked, within
+from longthread.nodes.compaction.auto_read import ReadIn, marks_by_recency, read_marked
 from longthread.nodes.compaction.carry import carried_appendix, known_records, references_of
+from longthread.nodes.compaction.visible import is_visible, shown_calls
 from longthread.nodes.history.appendix import Appendix
 from longthread.nodes.history.cut import fit_tail, summary_only
-from longthread.nodes.history.prune import CLEARED
 from longthread.nodes.history.rebuild import (
     file_message,
     missing_file_message,
@@ -48,17 +48,19 @@ class Draft:
     snapshot: AnyMessage | None
     tail: list[AnyMessage]
     plan: Plan
+    has_files: bool
+    """The agent has `read_file`."""
 
     def messages(self, segment: Mapping[str, Any]) -> list[AnyMessage]:
         """The history in its order."""
         number = self.plan["number"]
         files = [
-            missing_file_message(number, file.path, file.reason)
+            missing_file_message(f"{number}-{n}", file.path, file.reason)
             if file.reason
-            else file_message(number, file.path, file.lines, file.text, file.note)
-            for file in self.files
+            else file_message(f"{number}-{n}", file.path, file.lines, file.text, file.note)
+            for n, file in enumerate(self.files, 1)
         ]
-        references = [references_message(number, self.references)] if self.references else []
+        references = [references_message(number, self.references, self.has_files)] if self.references else []
         snapshot = [self.snapshot] if self.snapshot else []
         summary = summary_message(self.summary, self.appendix, dict(segment))
         return [*self.head, summary, *files, *references, *snapshot, *self.tail]
@@ -97,52 +99,53 @@ class Committer:
         config = self.opener.config
         messages = repair(state["messages"])
         start, end = bounds(messages, plan)
-        tail = summary_only(messages, self.opener.requests.never_pruned)[end:]
-        tail = fit_tail(tail, config.retained_tokens, plan["scale"])
+        tail = self._fitted(messages, summary_only(messages, self.opener.requests.never_pruned)[end:])
         tracker = state.get("tracker") or []
         marks = desk["marks"] or marks_by_recency(
             self.workspace, recent_files(tracker, config.recent_files), config.auto_read_budget // 2, plan["scale"]
         )
-        files = read_marked(self.workspace, marks, plan["scale"])
-        visible = {record["path"] for record in tracker if record["known"] and record["call"] in shown_calls(tail)}
-        files = [file for file in files if file.path not in visible]
+        read = read_marked(self.workspace, marks, plan["scale"])
+        files = [file for file in read if not is_visible(file, tracker, tail)]
         return Draft(
             head=list(messages[:start]),
             summary=summary,
-            appendix=carried_appendix(messages[start:end], tracker, config.pinned_user_tokens, plan["scale"]),
+            appendix=carried_appendix(messages[start:end], tracker, config, plan["scale"]),
             files=files,
-            references=references_of(desk, tracker, files),
+            references=references_of(desk, tracker, read, files),
             snapshot=snapshot_message(messages, state.get("todos") or [], plan["number"]),
             tail=tail,
             plan=plan,
+            has_files=self.workspace is not None,
         )
+
+    def _fitted(
+        self, messages: Sequence[AnyMessage], tail: Sequence[AnyMessage], budget: int | None = None
+    ) -> list[AnyMessage]:
+        """The tail of these messages within `budget` tokens, `retained_tokens` if it is not given."""
+        weight = sum(self.opener.requests.meter.weights(tail, thread=messages))
+        return fit_tail(tail, self.opener.config.retained_tokens if budget is None else budget, weight)
 
     def _size(self, draft: Draft, state: AgentState) -> int:
         """Tokens of the next request with this history."""
         return self.opener.requests.meter.scaled(draft.messages({"number": 0}), state["messages"])
 
     def _reduced(self, draft: Draft, state: AgentState, excess: int) -> Draft:
-        """The draft with the tail shortened, then with fewer files."""
-        meter, scale = self.opener.requests.meter, draft.plan["scale"]
-        tail_size = sum(meter.weights(draft.tail))
-        draft = replace(draft, tail=fit_tail(draft.tail, max(0, tail_size - excess), scale))
-        excess = self._size(draft, state) - self.opener.target(draft.plan["trigger"], draft.plan["tokens_before"]) + 1
-        if excess <= 0:
-            return draft
-        taken = sum(meter.weights([file_message(0, f.path, f.lines, f.text, f.note) for f in draft.files]))
-        files = within(draft.files, max(0, taken - excess), scale)
-        dropped = [(file.path, "") for file in draft.files if file not in files]
-        return replace(draft, files=files, references=[*draft.references, *dropped])
-
-
-def shown_calls(tail: Sequence[AnyMessage]) -> set[str]:
-    """Calls whose result stands in the tail whole."""
-    return {m.tool_call_id for m in tail if isinstance(m, ToolMessage) and not m.additional_kwargs.get(CLEARED)}
+        """The draft with the tail shortened, then with fewer files, which become references."""
+        weight = sum(self.opener.requests.meter.weights(draft.tail, thread=state["messages"]))
+        tail = self._fitted(state["messages"], draft.tail, max(0, weight - excess))
+        draft = replace(draft, tail=tail)
+        target = self.opener.target(draft.plan["trigger"], draft.plan["tokens_before"])
+        while draft.files and self._size(draft, state) >= target:
+            *files, dropped = draft.files
+            named = [] if dropped.reason else [(dropped.path, "")]
+            draft = replace(draft, files=files, references=[*draft.references, *named])
+        return draft
 
 
 def _segment(draft: Draft, desk: Desk, meter: Meter, size: int, origin: Origin) -> SegmentRecord:
     return {
         "number": draft.plan["number"],
+        "scale": draft.plan["scale"],
         "trigger": draft.plan["trigger"],
         "tokens_before": draft.plan["tokens_before"],
         "tokens_after": size,

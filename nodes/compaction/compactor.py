@@ -16,6 +16,7 @@ from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import AgentState, Trigger
 from longthread.nodes.worker.state import Meter, Plan
 from longthread.nodes.worker.summaries import final_summary
+from longthread.tools.text import one_line
 from longthread.tools.worker import Desk
 
 __all__ = ["Compactor", "Opened", "Origin"]
@@ -37,6 +38,11 @@ class Opened:
     """What the worker begins with."""
     calls_worker: bool
     began: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it took until now."""
+        return round(time.monotonic() - self.began, 3)
 
 
 @dataclass(frozen=True)
@@ -68,13 +74,13 @@ class Compactor:
         desk: Desk = (result.get("desk") or opened.input["desk"])[0]
         summary, reason = self._summary(desk, plan), _reason(result, opened)
         if not summary and not _stands_in(plan["trigger"], reason, result):
-            return failed(state, plan["trigger"], plan["tokens_before"], reason, self.config)
+            return failed(state, plan["trigger"], plan["tokens_before"], reason, self.config, opened.seconds)
         stand_in = None if summary else reason
         summary = summary or self._without_model(state, plan)
         update = self.committer.commit(state, plan, summary, desk, result.get("meter") or NOTHING_SPENT, origin)
         if update is None:
-            return self._no_gain(state, plan, stand_in)
-        update["compaction"] = committed(state, plan["trigger"], stand_in, self.config)
+            return self._no_gain(state, plan, stand_in, opened)
+        update["compaction"] = committed(state, plan["trigger"], stand_in, self.config, counts=opened.calls_worker)
         _announce(update, plan, opened, stand_in)
         return update
 
@@ -90,9 +96,9 @@ class Compactor:
         previous = carried_text(last_summary(summarised))
         return summary_without_model(previous, summarised, self.summary_limit(plan))
 
-    def _no_gain(self, state: AgentState, plan: Plan, stand_in: str | None) -> dict[str, Any]:
-        if stand_in:
-            return failed(state, plan["trigger"], plan["tokens_before"], stand_in, self.config)
+    def _no_gain(self, state: AgentState, plan: Plan, stand_in: str | None, opened: Opened) -> dict[str, Any]:
+        if stand_in and opened.calls_worker:
+            return failed(state, plan["trigger"], plan["tokens_before"], stand_in, self.config, opened.seconds)
         reason = "the new history would not be smaller, or not below the threshold that asked for it"
         return skipped(state, plan["trigger"], "no_gain", plan["tokens_before"], reason)
 
@@ -105,7 +111,8 @@ def _breaker_forbids(state: AgentState, trigger: Trigger) -> bool:
 
 def _reason(result: dict[str, Any], opened: Opened) -> str:
     if "error" in result:
-        return f"the worker's model failed: {result['error']}"
+        error = result["error"]
+        return f"the worker's model failed: {one_line(str(error) or type(error).__name__, 300)}"
     ended = result["status"]["ended"] if "status" in result else "breaker" if not opened.calls_worker else None
     return REASONS.get(ended or "undone", REASONS["undone"])
 
@@ -129,6 +136,6 @@ def _announce(update: dict[str, Any], plan: Plan, opened: Opened, stand_in: str 
         references=segment["references"],
         summarised=segment["summarised"],
         kept=segment["kept"],
-        seconds=round(time.monotonic() - opened.began, 3),
+        seconds=opened.seconds,
         reason=stand_in,
     )

@@ -22,11 +22,14 @@ def skipped(state: AgentState, trigger: Trigger, outcome: Outcome, tokens: int, 
     return _update(state, trigger, outcome, tokens, reason)
 
 
-def failed(state: AgentState, trigger: Trigger, tokens: int, reason: str, config: CompactionConfig) -> dict[str, Any]:
+def failed(
+    state: AgentState, trigger: Trigger, tokens: int, reason: str, config: CompactionConfig, seconds: float
+) -> dict[str, Any]:
     """The update after a failed attempt: counted, and the breaker opened at the limit."""
     failures = (state.get("compaction") or {}).get("failures", 0) + 1
     opened = failures >= config.max_failures
-    emit("compact_failed", trigger=trigger, tokens_before=tokens, reason=reason, failures=failures, breaker_open=opened)
+    counted = {"failures": failures, "breaker_open": opened}
+    emit("compact_failed", trigger=trigger, tokens_before=tokens, reason=reason, seconds=seconds, **counted)
     update = _update(state, trigger, "failed", tokens, reason)
     update["compaction"] |= {"failures": failures, "open": opened, "requests_since": 0}
     return update
@@ -44,10 +47,15 @@ def _update(state: AgentState, trigger: Trigger, outcome: Outcome, tokens: int, 
     return {"compaction": status, "compact_request": None}
 
 
-def committed(state: AgentState, trigger: Trigger, stand_in: str | None, config: CompactionConfig) -> CompactionState:
-    """The status after a commit: the breaker closes, unless a summary without a model stood in for a failure."""
+def committed(
+    state: AgentState, trigger: Trigger, stand_in: str | None, config: CompactionConfig, *, counts: bool
+) -> CompactionState:
+    """The status after a commit: the breaker closes, unless a summary without a model stood in.
+
+    That is a failure of the worker, and it `counts` where the worker was called.
+    """
     before = state.get("compaction") or {}
-    failures = before.get("failures", 0) + 1 if stand_in else 0
+    failures = before.get("failures", 0) + counts if stand_in else 0
     return {
         "pending": None,
         "trigger": trigger,
@@ -55,6 +63,6 @@ def committed(state: AgentState, trigger: Trigger, stand_in: str | None, config:
         "failures": failures,
         "open": failures >= config.max_failures,
         "reason": stand_in or "",
-        "requests_since": 0,
+        "requests_since": 0 if counts else before.get("requests_since", 0),
         "refusals": before.get("refusals", 0),
     }

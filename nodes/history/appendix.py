@@ -5,12 +5,13 @@ fresh state that was handed only the messages, goes on from them.
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from typing_extensions import TypedDict
 
 from longthread.nodes.history.prune import shown_form
-from longthread.nodes.history.speakers import is_users
+from longthread.nodes.history.speakers import is_users, source_of
 from longthread.tools.cut import cut_middle
 from longthread.tools.results import text_of
 from longthread.tools.text import fence, one_line
@@ -19,7 +20,8 @@ from longthread.tools.tracker import FileRecord
 
 MAX_FILES = 60
 MAX_ERRORS = 3
-ERROR_TOKENS = 150
+ERROR_TOKENS = (40, 150)
+"""The least and the most of one error."""
 
 
 class Pinned(TypedDict):
@@ -50,29 +52,39 @@ EMPTY: Appendix = {"pinned": [], "unpinned": 0, "files": [], "errors": []}
 
 
 def pin_users(carried: Sequence[Pinned], messages: Sequence[AnyMessage], budget: int) -> list[Pinned]:
-    """The first and the newest of the user's messages within `budget` tokens, in their order."""
+    """The first and the newest of the user's messages within `budget` tokens, in their order.
+
+    All of them word for word where they fit. Else the first has half of the budget, and one that
+    is longer than a quarter, or than what is left, is shortened.
+    """
     known = {pin["id"] for pin in carried}
     new = [Pinned(id=m.id or "", text=text_of(m)) for m in messages if is_users(m) and m.id not in known]
     pins = [*carried, *[pin for pin in new if pin["text"].strip()]]
-    if not pins:
+    if not pins or not budget:
         return []
-    first = Pinned(id=pins[0]["id"], text=_within(pins[0]["text"], budget // 2))
-    left, newest = budget - count_text(first["text"]), list[Pinned]()
-    for pin in reversed(pins[1:]):
-        shortened = Pinned(id=pin["id"], text=_within(pin["text"], max(budget // 4, 1)))
-        left -= count_text(shortened["text"])
-        if left < 0:
+    others = pins[1:]
+    first = _within(pins[0], max(budget // 2, budget - sum(map(_size, others))))
+    left, newest = budget - _size(first), list[Pinned]()
+    for pin in reversed(others):
+        if _size(pin) > left:
+            pin = _within(pin, min(left, budget // 4))
+        if _size(pin) > left:
             break
-        newest.append(shortened)
-    return [first, *reversed(newest)] if budget else []
+        left -= _size(pin)
+        newest.append(pin)
+    return [first, *reversed(newest)]
 
 
-def _within(text: str, tokens: int) -> str:
-    return text if count_text(text) <= tokens else cut_middle(text, tokens, "the message was too long to keep whole")
+def _size(pin: Pinned) -> int:
+    return count_text(pin["text"])
 
 
-def touched_files(carried: Sequence[TouchedFile], tracker: Sequence[FileRecord]) -> list[TouchedFile]:
-    """Files by recency, changed ones before read ones where there are more than 60."""
+def _within(pin: Pinned, tokens: int) -> Pinned:
+    return {**pin, "text": cut_middle(pin["text"], tokens, "the message was too long to keep whole")}
+
+
+def touched_files(carried: Sequence[TouchedFile], tracker: Sequence[FileRecord], tokens: int) -> list[TouchedFile]:
+    """Files by recency, at most 60 and within `tokens` tokens; changed ones stay longer than read ones."""
     files: dict[str, TouchedFile] = {}
     for record in tracker:
         files[record["path"]] = TouchedFile(path=record["path"], action=record["action"])
@@ -80,15 +92,18 @@ def touched_files(carried: Sequence[TouchedFile], tracker: Sequence[FileRecord])
         known = files.setdefault(file["path"], file)
         if known["action"] == "read" and file["action"] != "read":
             files[file["path"]] = file
-    ranked = sorted(files.values(), key=lambda file: file["action"] == "read")
-    kept = {file["path"] for file in ranked[:MAX_FILES]}
+    ranked = sorted(files.values(), key=lambda file: file["action"] == "read")[:MAX_FILES]
+    sizes = accumulate(count_text(_file_line(file)) for file in ranked)
+    kept = {file["path"] for file, size in zip(ranked, sizes, strict=True) if size <= tokens}
     return [file for file in files.values() if file["path"] in kept]
 
 
-def last_errors(carried: Sequence[str], messages: Sequence[AnyMessage]) -> list[str]:
-    """The last three error results in shortened form, oldest first."""
-    found = [m for m in messages if isinstance(m, ToolMessage) and m.status == "error"][-MAX_ERRORS:]
-    shortened = [cut_middle(f"{m.name or 'tool'}: {text_of(shown_form(m))}", ERROR_TOKENS, "shortened") for m in found]
+def last_errors(carried: Sequence[str], messages: Sequence[AnyMessage], tokens: int) -> list[str]:
+    """The last three error results in shortened form, oldest first, within about `tokens` tokens in all."""
+    found = [m for m in messages if isinstance(m, ToolMessage) and m.status == "error" and not source_of(m)]
+    least, most = ERROR_TOKENS
+    limit = max(least, min(most, tokens // MAX_ERRORS))
+    shortened = [cut_middle(f"{m.name or 'tool'}: {text_of(shown_form(m))}", limit, "shortened") for m in found]
     return [*carried, *shortened][-MAX_ERRORS:]
 
 

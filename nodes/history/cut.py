@@ -5,20 +5,25 @@ The history handed in is repaired: every result stands right after its call.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
 from longthread.nodes.history.groups import groups
 from longthread.nodes.history.prune import show_pruned
+from longthread.nodes.history.speakers import last_answer
 from longthread.tools.cut import cut_middle
 from longthread.tools.results import text_of
-from longthread.tools.tokens import count_message, count_text
+from longthread.tools.tokens import MESSAGE_TOKENS, count_message, count_text
+
+M = TypeVar("M", bound=BaseMessage)
 
 CUT = "cut when the context was compacted"
 CUT_RESULT = f"{CUT}; call the tool again for the rest"
 SMALLEST = 40
 """Tokens that a shortened message keeps at least."""
+SHORTENED = "shortened"
+"""Marks a message of the tail that is not what it was; what a shortened call or result showed is not known any more."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,8 @@ class Cut:
 
 def summary_only(messages: Sequence[AnyMessage], keep: Collection[str] = ()) -> list[AnyMessage]:
     """The messages with results by their summary, but for those that the model has not answered yet."""
-    answered = next((m.id for m in reversed(messages) if isinstance(m, AIMessage)), None)
-    return show_pruned(messages, answered, keep)
+    answered = last_answer(messages)
+    return show_pruned(messages, answered.id if answered else None, keep)
 
 
 def find_cut(messages: Sequence[AnyMessage], weights: Sequence[int], head: int, retained: int) -> Cut:
@@ -50,15 +55,15 @@ def find_cut(messages: Sequence[AnyMessage], weights: Sequence[int], head: int, 
     return Cut(head, start)
 
 
-def fit_tail(tail: Sequence[AnyMessage], budget: int, scale: float) -> list[AnyMessage]:
-    """The tail within `budget` tokens: the largest messages are shortened, none is left out.
+def fit_tail(tail: Sequence[AnyMessage], budget: int, weight: int) -> list[AnyMessage]:
+    """The tail within `budget` tokens, of which it has `weight`: the largest messages are shortened, none is left out.
 
-    `scale` is the provider's tokens per local token. The stamps of requests go: they count
-    positions of a history that is no more.
+    The stamps of requests go: they count positions of a history that is no more.
     """
-    local = round(budget / scale) if scale else budget
+    if weight <= budget:
+        return [_without_stamp(message) for message in tail]
     sizes = [count_message(message) for message in tail]
-    limit = _water_level(sizes, local)
+    limit = _water_level(sizes, budget * sum(sizes) // weight)
     return [_without_stamp(_shortened(m, limit) if size > limit else m) for m, size in zip(tail, sizes, strict=True)]
 
 
@@ -83,27 +88,29 @@ def _shortened(message: AnyMessage, tokens: int) -> AnyMessage:
     if isinstance(message, AIMessage):
         return _shortened_answer(message, tokens)
     note = CUT_RESULT if isinstance(message, ToolMessage) else CUT
-    return message.model_copy(update={"content": cut_middle(text_of(message), tokens, note)})
+    return _marked(message, content=cut_middle(text_of(message), tokens - MESSAGE_TOKENS, note))
+
+
+def _marked(message: M, **changed: Any) -> M:
+    return message.model_copy(update={**changed, "additional_kwargs": {**message.additional_kwargs, SHORTENED: True}})
 
 
 def _shortened_answer(message: AIMessage, tokens: int) -> AIMessage:
-    """Text and the long arguments of calls share what there is."""
-    share = max(SMALLEST // 2, tokens // (1 + len(message.tool_calls)))
-    cut = _cutter(share)
+    """Text and arguments of calls share what there is; the longest are cut."""
+    values = [value for call in message.tool_calls for value in call["args"].values()]
+    sizes = [count_text(text) for text in (text_of(message), *map(_as_text, values))]
+    cut = _cutter(_water_level(sizes, tokens - (count_message(message) - sum(sizes))))
     calls = [{**call, "args": {key: cut(value) for key, value in call["args"].items()}} for call in message.tool_calls]
-    return message.model_copy(update={"content": cut(text_of(message)), "tool_calls": calls})
+    return _marked(message, content=cut(text_of(message)), tool_calls=calls)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def _cutter(tokens: int) -> Callable[[Any], Any]:
     def cut(value: Any) -> Any:
-        if isinstance(value, str):
-            return (
-                value
-                if count_text(value) <= tokens
-                else cut_middle(value, tokens, "cut when the context was compacted")
-            )
-        if isinstance(value, list | dict) and count_text(repr(value)) > tokens:
-            return cut_middle(repr(value), tokens, "cut when the context was compacted")
-        return value
+        text = _as_text(value)
+        return cut_middle(text, tokens, CUT) if count_text(text) > tokens else value
 
     return cut

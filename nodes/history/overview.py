@@ -6,6 +6,7 @@ from typing import Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from typing_extensions import TypedDict
 
+from longthread.nodes.history.speakers import is_graphs_own, source_of
 from longthread.tools.cut import cut_middle
 from longthread.tools.results import calls_of, summary_of, text_of
 from longthread.tools.text import escape, one_line
@@ -14,6 +15,9 @@ from longthread.tools.tokens import count_text
 LONGEST_ENTRY = 1_200
 SHORT_ENTRY = 60
 NOTE = "shortened for this overview"
+GAP = "[… {} left out …]"
+GAP_TOKENS = 10
+"""What a gap costs, by any count."""
 
 
 class Entry(TypedDict):
@@ -29,11 +33,13 @@ def overview_entries(messages: Sequence[AnyMessage]) -> list[Entry]:
 
 
 def _entry(message: AnyMessage) -> Entry | None:
-    if message.additional_kwargs.get("source"):
+    if is_graphs_own(message):
         return None
     if isinstance(message, ToolMessage):
         failed = "failed: " if message.status == "error" else ""
         return Entry(speaker="result", text=f"{message.name or 'tool'} {failed}{one_line(summary_of(message), 600)}")
+    if source_of(message):
+        return Entry(speaker="result", text=one_line(text_of(message), 600))
     text = cut_middle(text_of(message).strip(), LONGEST_ENTRY, NOTE)
     if isinstance(message, AIMessage):
         names = ", ".join(call["name"] for call in calls_of(message))
@@ -50,16 +56,27 @@ def render_entry(entry: Entry) -> str:
 def render_overview(entries: Sequence[Entry], tokens: int) -> str:
     """The entries within `tokens` tokens: the middle is thinned out first, the user's words last."""
     shown: list[str | None] = [render_entry(entry) for entry in entries]
-    sizes = [count_text(text or "") for text in shown]
+    sizes = [_size(text) for text in shown]
     total = sum(sizes)
     for index, smaller in _degradations(entries):
         if total <= tokens:
             break
         shown[index] = smaller(entries[index])
-        size = count_text(shown[index] or "")
-        total += size - sizes[index]
+        size = _size(shown[index])
+        total += size - sizes[index] + (_new_gaps(shown, index) * GAP_TOKENS if shown[index] is None else 0)
         sizes[index] = size
     return "\n".join(_with_gaps(shown))
+
+
+def _size(text: str | None) -> int:
+    """With the line break; what is left out is counted by its gap."""
+    return 0 if text is None else count_text(text) + 1
+
+
+def _new_gaps(shown: Sequence[str | None], index: int) -> int:
+    """How many gaps more there are since this entry is left out: it may widen one, or join two."""
+    before, after = index > 0 and shown[index - 1] is None, index + 1 < len(shown) and shown[index + 1] is None
+    return 1 - before - after
 
 
 def _degradations(entries: Sequence[Entry]) -> Iterator[tuple[int, Callable[[Entry], str | None]]]:
@@ -91,7 +108,7 @@ def _with_gaps(shown: Sequence[str | None]) -> Iterator[str]:
             gap += 1
             continue
         if gap:
-            yield f"[… {gap} entries left out …]"
+            yield GAP.format(gap)
             gap = 0
         if text:
             yield text

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage, SystemMessage, ToolMessage
 
 from longthread.nodes.history.speakers import source_of
+from longthread.tools.results import text_of
 from longthread.tools.todo import TODO_WRITE, TodoItem, format_todos, open_todos
 
 SOURCE = "todo_snapshot"
@@ -23,14 +24,30 @@ def snapshot_message(messages: Sequence[AnyMessage], todos: Sequence[TodoItem], 
     if not remaining:
         return None
     text = f"{INTRO}\n{format_todos(remaining)}\n{OUTRO}"
-    return SystemMessage(text, id=f"todo-snapshot-{number}", additional_kwargs={"source": SOURCE})
+    kept = {"source": SOURCE, "written": _last_written(messages)}
+    return SystemMessage(text, id=f"todo-snapshot-{number}", additional_kwargs=kept)
+
+
+def listed_todos(messages: Sequence[AnyMessage], todos: Sequence[TodoItem]) -> str:
+    """The list as the worker reads it: every item, or while `todos` is empty those of the carried snapshot."""
+    if todos:
+        return format_todos(todos)
+    carried = _carried(messages)
+    return text_of(carried).removeprefix(f"{INTRO}\n").removesuffix(f"\n{OUTRO}") if carried else ""
 
 
 def _carried(messages: Sequence[AnyMessage]) -> SystemMessage | None:
-    """The last snapshot, unless the list was written (and so emptied) after it."""
-    for message in reversed(messages):
-        if isinstance(message, ToolMessage) and message.name == TODO_WRITE and message.status != "error":
-            return None
-        if isinstance(message, SystemMessage) and source_of(message) == SOURCE:
-            return message
-    return None
+    """The last snapshot, unless the list was written (and so emptied) after it.
+
+    The write that the snapshot was taken after may stand behind it, in the tail.
+    """
+    snapshot = next((m for m in reversed(messages) if isinstance(m, SystemMessage) and source_of(m) == SOURCE), None)
+    written = _last_written(messages)
+    is_newest = snapshot is not None and written in (None, snapshot.additional_kwargs.get("written"))
+    return snapshot if is_newest else None
+
+
+def _last_written(messages: Sequence[AnyMessage]) -> str | None:
+    """Id of the last result of a `todo_write` that was taken."""
+    written = (m for m in reversed(messages) if isinstance(m, ToolMessage) and m.name == TODO_WRITE)
+    return next((m.id for m in written if m.status != "error"), None)

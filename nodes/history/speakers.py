@@ -4,15 +4,27 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
+OWN_SOURCES = frozenset({"todo_reminder", "compaction_summary", "auto_read", "references", "todo_snapshot"})
+
 
 def source_of(message: AnyMessage) -> str | None:
     """What part of the graph added the message; `None` for the conversation itself."""
     return message.additional_kwargs.get("source")
 
 
+def is_graphs_own(message: AnyMessage) -> bool:
+    """The graph wrote the message about the conversation; it is not part of it."""
+    return source_of(message) in OWN_SOURCES
+
+
 def is_users(message: AnyMessage) -> bool:
     """The message is the user's own, not one that the graph added."""
     return isinstance(message, HumanMessage) and not source_of(message)
+
+
+def is_own(message: AnyMessage, agent: str | None) -> bool:
+    """An assistant message of this agent's own; one without a name, as in an imported history, counts as that."""
+    return isinstance(message, AIMessage) and not source_of(message) and (not agent or message.name in (None, agent))
 
 
 def last_user_message(messages: Sequence[AnyMessage]) -> AnyMessage | None:
@@ -25,9 +37,9 @@ def last_answer(messages: Sequence[AnyMessage]) -> AIMessage | None:
     return next((m for m in reversed(messages) if isinstance(m, AIMessage) and not source_of(m)), None)
 
 
-def awaits_first_answer(messages: Sequence[AnyMessage]) -> bool:
-    """The newest user message has no assistant message after it yet."""
-    newest = next((m for m in reversed(messages) if isinstance(m, AIMessage) or is_users(m)), None)
+def awaits_first_answer(messages: Sequence[AnyMessage], agent: str | None = None) -> bool:
+    """The newest user message has no assistant message of this agent (default: of any) after it yet."""
+    newest = next((m for m in reversed(messages) if is_own(m, agent) or is_users(m)), None)
     return newest is not None and is_users(newest)
 
 

@@ -8,7 +8,10 @@ from longthread.tools.cut import cut_end
 from longthread.tools.tokens import count_text
 
 SECTIONS = ("Completed Tasks", "Active Task", "Key Decisions", "User Directives", "Current Work")
-_HEADING = re.compile(rf"^#{{1,3}}[ \t]*\**({'|'.join(SECTIONS)})\**[ \t]*:?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_NAMES = "|".join(SECTIONS)
+_HEADING = re.compile(rf"^(?:#{{1,6}}[ \t]*)?\**({_NAMES})[ \t]*:?\**[ \t]*:?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+"""Weak models write other levels, bold names and colons."""
+_OTHER_HEADING = re.compile(rf"^#{{1,2}}[ \t]+(?!\**(?:{_NAMES})[ \t:*]*$)", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,9 @@ def read_sections(text: str) -> dict[str, str]:
     """Section name → its body. Text before the first heading belongs to none."""
     canonical = {name.lower(): name for name in SECTIONS}
     marks = list(_HEADING.finditer(text))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
     sections: dict[str, str] = {}
-    for mark, end in zip(marks, ends, strict=True):
+    for mark, end in zip(marks, ends, strict=False):
         name = canonical[mark.group(1).lower()]
         body = text[mark.end() : end].strip()
         sections[name] = f"{sections[name]}\n{body}".strip() if name in sections else body
@@ -58,16 +61,18 @@ def render(sections: Mapping[str, str]) -> str:
 
 
 def mend(text: str, limit: int) -> str:
-    """The text with all five sections and within `limit` tokens, the longest sections cut first."""
-    sections = read_sections(text)
+    """The text with all five sections and within `limit` tokens, the longest sections cut first.
+
+    Other headings of the sections' level go one down: none may pass for an appendix that no model writes.
+    """
+    text = _OTHER_HEADING.sub("### ", text.strip())
     if judge(text, limit).good:
-        return text.strip()
+        return text
+    sections = read_sections(text)
     mended = render(sections)
     while (size := count_text(mended)) > limit and any(sections.values()):
         longest = max(sections, key=lambda name: count_text(sections[name]))
         tokens = count_text(sections[longest])
-        sections[longest] = cut_end(
-            sections[longest], max(0, min(tokens - 1, tokens - (size - limit), tokens * 9 // 10))
-        )
+        sections[longest] = cut_end(sections[longest], max(0, min(tokens - (size - limit), tokens * 9 // 10)))
         mended = render(sections)
     return mended

@@ -17,9 +17,14 @@ from longthread.tools.cut import cut_middle
 from longthread.tools.tokens import count_message
 
 OVERVIEW_SHARE = 0.15
+"""Of the worker's bound, for overview and previous summary together."""
+WINDOW_SHARE = 0.75
+"""Of the worker's own window, for a whole request; the rest is for the answer."""
 SMALLEST_OVERVIEW = 300
 OLD_READ = 60
 """Tokens that stay of a file which the worker has already judged."""
+FEW = 4
+"""Once every file is read the summary may come at any time: a request may take a quarter of what is left."""
 FINISH = (
     "Little is left of your token budget. Finish now: mark what you know is needed, and call write_summary in the "
     "same message. Read nothing more."
@@ -48,18 +53,20 @@ class Fitter:
         """The next request, or `None` where even the smallest would cross the bound."""
         scale = state["meter"]["scale"]
         left = round((self.config.compact_worker_max_input_tokens - state["meter"]["input"]) / scale)
-        share = left // _requests_left(state) if state["meter"]["requests"] else left
-        log = repair(conversation(state["log"]))
-        if self._size(log) + self._most(state) > share:
-            log = [*_with_old_reads_shortened(log)]
-        room = min(share - self._size(log), self._most(state))
-        if room < SMALLEST_OVERVIEW:
-            room = min(SMALLEST_OVERVIEW, self._most(state))
-        messages = self._messages(state, log, room)
-        size = self._size(messages[1:])
+        messages = self._messages(state, min(left // _requests_left(state), self._window(left, scale)))
+        size = self._size(messages)
         if size > left:
             return None
         return Fitted(messages, round(size * scale), last=left - size < size * 3 // 2)
+
+    def _messages(self, state: WorkerState, share: int) -> list[AnyMessage]:
+        """The request, in local tokens within its share where that can be."""
+        log, most = repair(conversation(state["log"])), self._most(state)
+        bare = self._size([SystemMessage(worker_prompt()), _opening(state, 0)])
+        if state["status"]["shrinks"] or bare + _tokens(log) + most > share:
+            log = _with_old_reads_shortened(log)
+        room = min(most, max(SMALLEST_OVERVIEW, share - bare - _tokens(log)))
+        return [SystemMessage(worker_prompt()), _opening(state, room), *log]
 
     def _most(self, state: WorkerState) -> int:
         """What overview and previous summary may take at most, in local tokens."""
@@ -69,21 +76,32 @@ class Fitter:
             most = min(most, self.window / 3)
         return int(most / scale) >> state["status"]["shrinks"]
 
-    def _size(self, messages: Sequence[AnyMessage]) -> int:
-        prompt = count_message(SystemMessage(worker_prompt()))
-        return prompt + self.schema_tokens + sum(count_message(message) for message in messages)
+    def _window(self, left: int, scale: float) -> int:
+        return left if self.window is None else round(self.window * WINDOW_SHARE / scale)
 
-    def _messages(self, state: WorkerState, log: Sequence[AnyMessage], room: int) -> list[AnyMessage]:
-        opening = HumanMessage(render_opening(state["brief"][0], room), id="opening")
-        return [SystemMessage(worker_prompt()), opening, *log]
+    def _size(self, messages: Sequence[AnyMessage]) -> int:
+        """With schemas, and with the words that may tell the worker to finish."""
+        return self.schema_tokens + _tokens([*messages, HumanMessage(FINISH)])
+
+
+def _tokens(messages: Sequence[AnyMessage]) -> int:
+    return sum(map(count_message, messages))
+
+
+def _opening(state: WorkerState, room: int) -> HumanMessage:
+    return HumanMessage(render_opening(state["brief"][0], room), id="opening")
 
 
 def _requests_left(state: WorkerState) -> int:
-    """Requests that a worker which reads one file at a time still needs."""
-    desk, brief = state["desk"][0], state["brief"][0]
-    unread = len(set(brief["files"]) - set(desk["read"]))
-    to_mark = bool(brief["files"]) and not desk["marks"]
-    return unread + to_mark + 1
+    """Requests that this worker still needs, by how it has gone about until now: all at once, or one by one."""
+    if not state["meter"]["requests"]:
+        return 1
+    desk, files, answers = state["desk"][0], set(state["brief"][0]["files"]), conversation(state["log"])
+    unread, unmarked = files - set(desk["read"]), files - {mark["path"] for mark in desk["marks"]}
+    if len(desk["read"]) > sum(isinstance(message, AIMessage) for message in answers):
+        return len(unread) + (bool(files) and not desk["marks"]) + 1
+    ahead = len(unread) + len(unmarked) + 1
+    return ahead if unread else min(ahead, FEW)
 
 
 def _with_old_reads_shortened(log: Sequence[AnyMessage]) -> list[AnyMessage]:

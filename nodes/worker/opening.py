@@ -13,7 +13,7 @@ FILES_TASK = (
     "These files were touched most recently and stand as references. Read them all, and mark those whose text is "
     "needed for going on with mark_read_required. Add further references with add_reference."
 )
-CLOSING = "Then call write_summary."
+CLOSING = "Then call write_summary, with at most {} tokens."
 
 
 @cache
@@ -33,7 +33,7 @@ def render_opening(brief: Brief, tokens: int) -> str:
         _tagged("todo_list", brief["todos"]),
         _tagged("conversation", overview),
         _files(brief),
-        CLOSING,
+        CLOSING.format(brief["summary_tokens"]),
     ]
     return "\n\n".join(part for part in parts if part)
 

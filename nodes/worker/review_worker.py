@@ -29,7 +29,7 @@ def make_review_worker(limit: Callable[[WorkerState], int]) -> Node:
         undone = _undone(state, desk)
         unasked = [need for need in undone if need not in state["status"]["asked_for"]]
         changed = {"desk": [desk]} if desk is not state["desk"][0] else {}
-        if not unasked or _repeats(state["status"]):
+        if not unasked:
             return {**changed, "status": {**state["status"], "ended": "undone" if "summary" in undone else "done"}}
         nudge = HumanMessage("\n".join(NUDGES[need] for need in unasked), id=f"nudge-{len(state['log'])}")
         asked: Status = {**state["status"], "asked_for": [*state["status"]["asked_for"], *unasked]}
@@ -54,12 +54,13 @@ def _with_plain_text(state: WorkerState, limit: int) -> Desk:
 
 
 def _repeats(status: Status) -> bool:
+    """The worker goes round in a circle: after a request of ours at once, else at the third same answer."""
     return status["repeats"] >= (1 if status["asked_for"] else 2)
 
 
 def route_after_call(state: WorkerState) -> Literal["run_worker_tools", "call_worker", "review_worker", "__end__"]:
     """To the tools, to a smaller request, to the review of an answer without calls, or the end."""
-    if state["status"]["ended"] or _repeats(state["status"]):
+    if state["status"]["ended"]:
         return "__end__"
     answer = last_answer(state["log"])
     if answer is None or not _is_newest(state):
@@ -73,11 +74,12 @@ def _is_newest(state: WorkerState) -> bool:
 
 
 def route_after_tools(state: WorkerState) -> Literal["review_worker", "call_worker"]:
-    """A message that brought a valid summary and reads nothing more ends the work, if nothing is missing."""
+    """To the review after a valid summary in a message that reads nothing more, and where the worker repeats itself."""
     answer = last_answer(state["log"])
     names = {call["name"] for call in answer.tool_calls} if answer else set()
     wrote = "write_summary" in names and bool(state["desk"][0]["summary"])
-    return "review_worker" if wrote and "read_file" not in names else "call_worker"
+    done = wrote and "read_file" not in names
+    return "review_worker" if done or _repeats(state["status"]) else "call_worker"
 
 
 def route_after_review(state: WorkerState) -> Literal["call_worker", "__end__"]:

@@ -43,5 +43,5 @@ def _run(kit: WorkerTools, answer: AIMessage, call: dict[str, Any], desk: Desk) 
 def is_cut_off(answer: AIMessage) -> bool:
     """The model's output limit ended the message."""
     metadata = answer.response_metadata
-    reason = metadata.get("finish_reason") or metadata.get("stop_reason") or metadata.get("done_reason")
-    return reason in LIMITS or metadata.get("status") == "incomplete"
+    reasons = [metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason")]
+    return any(reason in LIMITS for reason in reasons) or metadata.get("status") == "incomplete"

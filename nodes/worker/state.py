@@ -37,6 +37,8 @@ class Brief(TypedDict):
     todos: str
     files: list[str]
     """Recently touched paths: references from the start."""
+    summary_tokens: int
+    """Upper limit of the summary."""
     instructions: str
     """What the user asked for beside the compaction; empty for none."""
 
