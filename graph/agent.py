@@ -16,21 +16,23 @@ from longthread.graph.parts import AgentOptions, AgentParts, assemble
 from longthread.graph.schemas import check_schema, input_schema, output_schema
 from longthread.graph.worker import build_worker
 from longthread.nodes.call_model import make_call_model
+from longthread.nodes.call_order import CallOrder
 from longthread.nodes.compact import make_compact
 from longthread.nodes.compaction.attempt import Opener
 from longthread.nodes.compaction.commit import Committer
 from longthread.nodes.compaction.compactor import Compactor
-from longthread.nodes.execute_tools import make_execute_tools, mutating_tools
+from longthread.nodes.execute_tools import make_execute_tools
 from longthread.nodes.inject_reminder import make_inject_reminder
 from longthread.nodes.policy import CompactionPolicy
 from longthread.nodes.pre_request_check import make_pre_request_check
 from longthread.nodes.refusals import retry_policy
 from longthread.nodes.results import Tracked
 from longthread.nodes.routing import (
+    make_route_after_compact,
     make_route_after_model,
     make_route_after_reminder,
+    make_route_start_without,
     route_after_check,
-    route_after_compact,
     route_start,
 )
 from longthread.nodes.settings import CompactionConfig, ReminderConfig, SystemRole
@@ -132,7 +134,7 @@ def build_agent(
     builder: StateGraph[Any, Any, Any, Any] = StateGraph(
         schema, options.get("context_schema"), input_schema=input_schema(schema), output_schema=output_schema(schema)
     )
-    policy = CompactionPolicy(parts.compaction)
+    policy = CompactionPolicy(parts.compaction, parts.name)
     _add_nodes(builder, parts, policy, options)
     _add_edges(builder, parts, options)
     return builder
@@ -141,7 +143,7 @@ def build_agent(
 def _add_nodes(
     builder: StateGraph[Any, Any, Any, Any], parts: AgentParts, policy: CompactionPolicy, options: AgentOptions
 ) -> None:
-    reminder = make_inject_reminder(options.get("reminders") or ReminderConfig())
+    reminder = make_inject_reminder(options.get("reminders") or ReminderConfig(), parts.name)
     check = make_pre_request_check(parts.requests, policy, options.get("max_requests"))
     call = make_call_model(parts.model.bind_tools(parts.tools), parts.requests, policy, parts.name)
     builder.add_node("inject_reminder", reminder, trace_policy=LEAN)
@@ -157,17 +159,17 @@ def _add_nodes(
 
 
 def _add_edges(builder: StateGraph[Any, Any, Any, Any], parts: AgentParts, options: AgentOptions) -> None:
-    mutating = mutating_tools(parts.tools, options.get("tracked_tools") or {})
+    order = CallOrder.of(parts.name, parts.tools, options.get("tracked_tools") or {})
     direct = frozenset(tool.name for tool in parts.tools if tool.return_direct)
     ends = ["execute_tools", "__end__", *(["compact"] if parts.compaction else [])]
     after_reminder = ["execute_tools", "pre_request_check", *(["__end__"] if direct else [])]
-    builder.add_conditional_edges("inject_reminder", make_route_after_reminder(mutating, direct), after_reminder)
-    builder.add_conditional_edges("call_model", make_route_after_model(mutating), ends)
+    builder.add_conditional_edges("inject_reminder", make_route_after_reminder(order, direct), after_reminder)
+    builder.add_conditional_edges("call_model", make_route_after_model(order), ends)
     builder.add_edge("execute_tools", "inject_reminder")
     if not parts.compaction:
-        builder.add_edge(START, "inject_reminder")
+        builder.add_conditional_edges(START, make_route_start_without(parts.name))
         builder.add_edge("pre_request_check", "call_model")
         return
     builder.add_conditional_edges(START, route_start)
     builder.add_conditional_edges("pre_request_check", route_after_check)
-    builder.add_conditional_edges("compact", route_after_compact)
+    builder.add_conditional_edges("compact", make_route_after_compact(parts.name))

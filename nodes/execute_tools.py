@@ -1,21 +1,22 @@
 """One tool call: run, then made fit for the history.
 
-One task per call, so that a finished call never runs again. Calls that change things are
-barriers: they run alone and in call order, the others between them side by side.
+One task per call, so that a finished call never runs again; `call_order` says which run when.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import wraps
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from longthread.nodes.answers import MALFORMED
-from longthread.nodes.history.speakers import is_users, source_of
+from longthread.nodes.handoff import as_first, with_every_result
 from longthread.nodes.results import Finisher
 from longthread.tools.text import one_line
 
@@ -30,7 +31,7 @@ def make_execute_tools(tools: Sequence[BaseTool], finisher: Finisher) -> ToolNod
         if MALFORMED in request.tool_call["args"]:
             return finisher.finish(_malformed(request.tool_call), request)
         try:
-            result = execute(request)
+            result = with_every_result(execute(as_first(request)), request)
         except asyncio.CancelledError:
             result = _cancelled(request.tool_call)
         return finisher.finish(result, request)
@@ -39,7 +40,7 @@ def make_execute_tools(tools: Sequence[BaseTool], finisher: Finisher) -> ToolNod
         if MALFORMED in request.tool_call["args"]:
             return await asyncio.to_thread(finisher.finish, _malformed(request.tool_call), request)
         try:
-            result = await execute(request)
+            result = with_every_result(await execute(as_first(request)), request)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise  # the run itself is cancelled, not only something inside the tool
@@ -80,37 +81,16 @@ def with_sync(tool: BaseTool) -> BaseTool:
 
     @wraps(coroutine)  # LangChain looks at the signature for parameters that it passes in
     def func(*args: Any, **kwargs: Any) -> Any:
-        return asyncio.run(coroutine(*args, **kwargs))  # type: ignore[arg-type]  # a coroutine function by contract
+        return _run(coroutine(*args, **kwargs))  # type: ignore[arg-type]  # a coroutine function by contract
 
     return tool.model_copy(update={"func": func})
 
 
-def next_batch(messages: Sequence[AnyMessage], mutating: frozenset[str]) -> list[ToolCall]:
-    """Calls of the newest assistant message that run next: those before the next change, or that change alone."""
-    open_calls = unanswered(messages)
-    changes = next((n for n, call in enumerate(open_calls) if call["name"] in mutating), len(open_calls))
-    return open_calls[: max(changes, 1)]
-
-
-def unanswered(messages: Sequence[AnyMessage]) -> list[ToolCall]:
-    """Calls of the newest assistant message that have no result yet, in call order.
-
-    None after a user's message: whoever wrote over an unfinished run dropped its calls.
-    """
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if is_users(message):
-            return []
-        if isinstance(message, ToolMessage):
-            answered.add(message.tool_call_id)
-        elif isinstance(message, AIMessage) and not source_of(message):
-            return [call for call in message.tool_calls if call["id"] not in answered]
-    return []
-
-
-def mutating_tools(tools: Sequence[BaseTool], tracked: Mapping[str, str | tuple[str, str]]) -> frozenset[str]:
-    """Names of the tools that change things: by their `metadata`, or tracked as written or edited."""
-    marked = {tool.name for tool in tools if (tool.metadata or {}).get("mutates")}
-    return frozenset(
-        marked | {name for name, spec in tracked.items() if not isinstance(spec, str) and spec[1] != "read"}
-    )
+def _run(made: Coroutine[Any, Any, Any]) -> Any:
+    """The coroutine's result; in a thread of its own where a loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(made)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, asyncio.run, made).result()

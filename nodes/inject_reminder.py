@@ -5,8 +5,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 
+from longthread.nodes.call_order import unanswered
 from longthread.nodes.events import emit
-from longthread.nodes.execute_tools import unanswered
 from longthread.nodes.history.speakers import is_users, last_user_message
 from longthread.nodes.settings import ReminderConfig
 from longthread.nodes.state import AgentState, Node
@@ -21,12 +21,12 @@ INTRO = (
 )
 
 
-def make_inject_reminder(config: ReminderConfig) -> Node:
-    """The node for these settings."""
+def make_inject_reminder(config: ReminderConfig, agent: str) -> Node:
+    """The node for these settings and the agent of this name."""
 
     def inject_reminder(state: AgentState) -> dict[str, Any]:
-        begins, messages = begins_turn(state), state["messages"]
-        if unanswered(messages):
+        begins, messages = begins_turn(state, agent), state["messages"]
+        if unanswered(messages, agent):
             return {}
         update: dict[str, Any] = _begin(state) if begins else {}
         todos = state.get("todos") or []

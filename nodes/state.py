@@ -15,10 +15,14 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.managed import RemainingSteps
 from typing_extensions import TypedDict
 
+from longthread.nodes.history.rebuild import SUMMARY
+from longthread.nodes.history.rejoin import after_summarised, in_order
+from longthread.nodes.history.speakers import source_of
 from longthread.tools.todo import TodoItem, replace_todos
 from longthread.tools.tracker import FileRecord, merge_records
 
 SNAPSHOT_EVERY = 1_000
+ROLES = ("user", "human", "assistant", "ai", "system")
 Trigger = Literal["compact_threshold", "compact_request_threshold", "context_refused", "user"]
 Outcome = Literal["committed", "failed", "no_gain", "irreducible", "nothing"]
 CountSource = Literal["measured", "extrapolated", "estimated"]
@@ -78,6 +82,8 @@ class SegmentRecord(TypedDict):
     worker_namespace: str | None
     number: int
     """1 for the thread's first compaction."""
+    scale: float
+    """The provider's tokens per local token in the thread until then; the next segment begins with it."""
 
 
 class Node(Protocol):
@@ -101,12 +107,14 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
     """The history after the writes, folded one by one; nothing is changed in place.
 
     A message whose id stands already replaces it where it stands. One without an id gets one
-    from its position and content, so that a replay gives the same. `RemoveMessage` removes.
+    from its position and content, so that a replay gives the same. `RemoveMessage` removes. A
+    summary stands before all that it does not stand for.
     """
     merged: list[AnyMessage] = list(state or [])
     places = {message.id: n for n, message in enumerate(merged)}
     for write in writes:
-        for message in _after_summarised(_as_messages(write), merged):
+        given = after_summarised(_as_messages(write), merged)
+        for message in given:
             if isinstance(message, RemoveMessage):
                 merged = [] if message.id == REMOVE_ALL_MESSAGES else [m for m in merged if m.id != message.id]
                 places = {m.id: n for n, m in enumerate(merged)}
@@ -116,27 +124,18 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
                 message = message if message.id else _with_id(message, len(merged), places)
                 places[message.id] = len(merged)
                 merged.append(message)
+        if any(source_of(message) == SUMMARY for message in given):
+            merged = in_order(merged)
+            places = {m.id: n for n, m in enumerate(merged)}
     return merged
 
 
 def _as_messages(write: Any) -> list[Any]:
     if write is None:
         return []
-    return list(convert_to_messages(write if isinstance(write, list) else [write]))
-
-
-def _after_summarised(given: list[Any], merged: Sequence[AnyMessage]) -> list[Any]:
-    """What is new in a conversation that a parent hands in again as a whole.
-
-    The summary names the newest messages that it stands for; they and all before them are in it.
-    """
-    if len(given) < 2 or any(isinstance(message, RemoveMessage) for message in given):
-        return given
-    summary = next((m for m in merged if m.additional_kwargs.get("source") == "compaction_summary"), None)
-    through = set((summary.additional_kwargs.get("segment") or {}).get("through", [])) if summary else set()
-    repeated = [n for n, message in enumerate(given) if message.id in through]
-    known = {message.id for message in merged}
-    return [m for m in given[repeated[-1] + 1 :] if m.id not in known] if repeated else given
+    # A bare pair of role and text; in strict mode a stored tuple comes back as a list.
+    pair = isinstance(write, list) and len(write) == 2 and write[0] in ROLES and isinstance(write[1], str)
+    return list(convert_to_messages(write if isinstance(write, list) and not pair else [write]))
 
 
 def _with_id(message: BaseMessage, position: int, taken: Any) -> Any:

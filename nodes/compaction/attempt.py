@@ -90,7 +90,7 @@ class Opener:
         meter = self.requests.meter
         fixed = meter.scaled([], messages) + sum(weights[: cut.head])
         smallest = min(SMALLEST * meter.ratio(messages), self.config.retained_tokens)
-        needed = fixed + round(sum(min(weight, smallest) for weight in weights[cut.start :]))
+        needed = min(tokens, fixed + round(sum(min(weight, smallest) for weight in weights[cut.start :])))
         target = self.target(trigger, tokens)
         if trigger == "user" or needed < target:
             return None
@@ -138,7 +138,9 @@ def _through(summarised: Sequence[AnyMessage]) -> list[str]:
     last_answer = next((m.id for m in reversed(summarised) if isinstance(m, AIMessage) and not m.tool_calls), None)
     summary = last_summary(summarised)
     carried = (summary.additional_kwargs.get("segment") or {}).get("through", []) if summary else []
-    return [identity for identity in (last_user, last_answer) if identity] or carried
+    found = [identity for identity in dict.fromkeys((last_user, last_answer)) if identity] or carried
+    last = summarised[-1].id
+    return [*found, *([last] if last and last not in found else [])]
 
 
 def between(messages: Sequence[AnyMessage], plan: Plan) -> list[AnyMessage]:

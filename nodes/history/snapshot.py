@@ -19,7 +19,7 @@ OUTRO = (
 def snapshot_message(messages: Sequence[AnyMessage], todos: Sequence[TodoItem], number: int) -> SystemMessage | None:
     """The snapshot for compaction `number`: of `todos`, or while they are empty the last one, word for word."""
     if not todos:
-        return _carried(messages)
+        return carried_snapshot(messages)
     remaining = open_todos(todos)
     if not remaining:
         return None
@@ -32,11 +32,11 @@ def listed_todos(messages: Sequence[AnyMessage], todos: Sequence[TodoItem]) -> s
     """The list as the worker reads it: every item, or while `todos` is empty those of the carried snapshot."""
     if todos:
         return format_todos(todos)
-    carried = _carried(messages)
+    carried = carried_snapshot(messages)
     return text_of(carried).removeprefix(f"{INTRO}\n").removesuffix(f"\n{OUTRO}") if carried else ""
 
 
-def _carried(messages: Sequence[AnyMessage]) -> SystemMessage | None:
+def carried_snapshot(messages: Sequence[AnyMessage]) -> SystemMessage | None:
     """The last snapshot, unless the list was written (and so emptied) after it.
 
     The write that the snapshot was taken after may stand behind it, in the tail.
