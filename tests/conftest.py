@@ -68,10 +68,10 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture
 def postgres(postgres_server: str) -> str:
-    """The address of a Postgres database of the test's own, empty."""
+    """The address of a schema of the test's own, empty: quicker to make than a database."""
     import psycopg  # only where there is a server
 
     name = f"test_{uuid4().hex}"
     with psycopg.connect(postgres_server, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-    return postgres_server.replace("/postgres?", f"/{name}?")
+        server.execute(f"CREATE SCHEMA {name}")
+    return f"{postgres_server}&options=-csearch_path%3D{name}"

@@ -16,6 +16,8 @@ from langgraph.checkpoint.base import (
 
 from longthread.graph.savers.continued import ContinuedSaver
 
+BAD_NAME = "the name of a thread must be text that a database can hold, not {!r}: choose another name"
+
 
 class Latch(Protocol):
     """The lock of one thread, as the store has it; what `thread_lock` waits for."""

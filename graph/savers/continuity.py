@@ -55,7 +55,6 @@ class Chain:
     """Stored writes by checkpoint."""
     known: bool = False
     """It was seen loading, so that `tip` is what it saw."""
-    begun: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     """Held over a transaction and the note of what it stored: a step's tasks store side by side."""
 
@@ -64,7 +63,6 @@ class Chain:
         if not self.known:
             pending = stored.newest is None or (onto is not None and stored.newest < onto)
             self.known, self.tip = True, stored.newest if pending else onto
-        self.begun = True
         if stored.newest != self.tip or stored.rows != self.rows.get(onto or "", stored.rows):
             raise StaleRun(self.thread)
 
@@ -90,8 +88,6 @@ class Chains:
         """Note what a chain sees as it begins; LangGraph loads up to twice then."""
         with self._lock:
             chain = self._get(config)
-            if chain.begun:  # an execution that has ended had its object at the same address
-                chain = self._put(config)
             chain.tip, chain.known = newest, True
             if found:
                 chain.rows[found.checkpoint["id"]] = len(found.pending_writes or ())
@@ -103,13 +99,8 @@ class Chains:
 
     def _get(self, config: RunnableConfig) -> Chain:
         key = _key(config)
-        if key not in self._chains:
-            return self._put(config)
+        chain = self._chains.setdefault(key, Chain(thread_of(config)))
         self._chains.move_to_end(key)
-        return self._chains[key]
-
-    def _put(self, config: RunnableConfig) -> Chain:
-        chain = self._chains[_key(config)] = Chain(thread_of(config))
         if len(self._chains) > REMEMBERED:
             self._chains.popitem(last=False)
         return chain
@@ -131,4 +122,5 @@ def namespace_of(config: RunnableConfig) -> str:
 
 
 def _key(config: RunnableConfig) -> tuple[int, str, str]:
+    # An execution that has ended may have had its object at the same address: whoever loads begins anew.
     return id(config["configurable"][RUNTIME]), thread_of(config), namespace_of(config)

@@ -16,9 +16,9 @@ from psycopg_pool import ConnectionPool
 from longthread.graph.savers.base import Latch, ThreadSaver
 from longthread.graph.savers.continuity import Chains, Standing, namespace_of, thread_of
 from longthread.graph.savers.postgres_errors import settings_of, shown, typed
-from longthread.graph.savers.postgres_latch import PostgresLatch, advisory_key
+from longthread.graph.savers.postgres_latch import KEY, PostgresLatch, lock_seed
 from longthread.graph.savers.strict import StrictSerializer
-from longthread.tools.text import clean
+from longthread.tools.text import clean, storable
 
 Cursor = psycopg.Cursor[DictRow]
 Server = psycopg.Connection[DictRow]
@@ -27,6 +27,7 @@ WAIT_SECONDS = 10.0
 CONNECTIONS = 8
 """Most connections of one saver; they are opened when they are needed."""
 SESSION: Final[dict[str, Any]] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+ROW = ("thread_id", "checkpoint_ns", "checkpoint_id")
 STANDING = """
 SELECT (SELECT checkpoint_id FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = %(namespace)s
         ORDER BY checkpoint_id DESC LIMIT 1) AS newest,
@@ -46,6 +47,7 @@ def open_postgres(address: str) -> "PostgresThreads":
             min_size=0,
             max_size=CONNECTIONS,
             timeout=WAIT_SECONDS,
+            reconnect_timeout=WAIT_SECONDS,  # else a server that is back is not asked again for minutes
             open=True,
             check=ConnectionPool.check_connection,  # a server that was restarted is found again
         )
@@ -60,8 +62,7 @@ def _set_up(server: Server) -> None:
     """
     if _version(server) == len(PostgresSaver.MIGRATIONS) - 1:
         return  # and no rights to make tables are needed
-    key = advisory_key("setup")
-    while not _value(server.execute("SELECT pg_try_advisory_lock(%s) AS value", (key,))):
+    while not _value(server.execute(f"SELECT pg_try_advisory_lock({KEY}) AS value", (lock_seed("setup"),))):
         time.sleep(0.05)
     PostgresSaver(server).setup()
 
@@ -114,9 +115,9 @@ class PostgresThreads(ThreadSaver, PostgresSaver):
     @contextmanager
     def transaction(self, config: RunnableConfig) -> Iterator[None]:
         """One writer in a namespace at a time."""
-        key = advisory_key("write", thread_of(config), namespace_of(config))
+        seed = lock_seed("write", thread_of(config), namespace_of(config))
         with self._cursor(pipeline=True) as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+            cursor.execute(f"SELECT pg_advisory_xact_lock({KEY})", (seed,))
             self._open.cursor = cursor
             try:
                 yield
@@ -137,6 +138,16 @@ class PostgresThreads(ThreadSaver, PostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """As LangGraph's, without the NUL bytes that Postgres takes in no text."""
+        """As LangGraph's, without what Postgres takes in no text (NUL, lone surrogates)."""
         values = {k: clean(v) if isinstance(v, str) else v for k, v in checkpoint["channel_values"].items()}
-        return super().put(config, {**checkpoint, "channel_values": values}, metadata, new_versions)
+        return super().put(_texts(config), {**checkpoint, "channel_values": values}, metadata, new_versions)
+
+
+def _texts(config: RunnableConfig) -> RunnableConfig:
+    """The config with what becomes the row's metadata made clean; the names of the row stay as they are."""
+    named = {
+        key: clean(value) if isinstance(value, str) and key not in ROW else value
+        for key, value in config["configurable"].items()
+    }
+    metadata = {key: storable(value) for key, value in (config.get("metadata") or {}).items()}
+    return {**config, "configurable": named, "metadata": metadata}

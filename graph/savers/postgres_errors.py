@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from longthread.tools.errors import StoreUnusable
+from longthread.graph.savers.base import BAD_NAME
+from longthread.tools.errors import StoreUnusable, ThreadError
 
 UNREADABLE = (
     "the Postgres address cannot be read: write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, "
@@ -41,6 +42,8 @@ def typed(where: str) -> Iterator[None]:
     """Postgres' errors as `StoreUnusable`, with the address and the way out."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise ThreadError(BAD_NAME.format(error.object)) from error
     except psycopg.Error as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise StoreUnusable(f"{where!r} cannot be used as a thread store: {said}; {_way_out(error)}") from error

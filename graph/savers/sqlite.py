@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
@@ -11,10 +12,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from longthread.graph.latches import FileLatch, MemoryLatch
-from longthread.graph.savers.base import Latch, ThreadSaver
+from longthread.graph.savers.base import BAD_NAME, Latch, ThreadSaver
 from longthread.graph.savers.continuity import Chains, Standing, namespace_of, thread_of
 from longthread.graph.savers.strict import StrictSerializer
-from longthread.tools.errors import StoreUnusable
+from longthread.tools.errors import StoreUnusable, ThreadError
 
 BUSY_SECONDS = 10.0
 """How long a write waits for another process to finish its own."""
@@ -73,6 +74,17 @@ class SqliteThreads(ThreadSaver, SqliteSaver):
         """A lock file beside the database; of a database in memory one in this process."""
         return MemoryLatch(self, thread_id) if self.where == MEMORY else FileLatch(Path(self.where), thread_id)
 
+    def setup(self) -> None:
+        """As LangGraph's; waits while another process makes the file, for which SQLite has no time-out."""
+        end = time.monotonic() + BUSY_SECONDS
+        while not self.is_setup:
+            try:
+                super().setup()
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorname != "SQLITE_BUSY" or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         """As LangGraph's, but it joins an open transaction, rolls back on errors and types them."""
@@ -110,6 +122,8 @@ def typed(where: str) -> Iterator[None]:
     """SQLite's errors as `StoreUnusable`, with the file and the way out."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise ThreadError(BAD_NAME.format(error.object)) from error
     except sqlite3.Error as error:
         raise unusable(where, error) from error
 

@@ -190,14 +190,27 @@ def test_tasks_side_by_side_in_one_step_belong_to_one_run(saver: ThreadSaver, du
     assert texts(graph) == ["first", "", *["done"] * 8, "answer", "again", "", *["done"] * 8, "second"]
 
 
-def test_a_subgraph_with_memory_of_its_own_goes_along_with_turns_and_forks_of_its_parent(saver: ThreadSaver) -> None:
-    inner = create_agent(ScriptedChatModel(["one", "two", "fork"]), checkpointer=True)
+def test_a_subgraph_with_memory_of_its_own_goes_along_with_forks_and_replays_of_its_parent(saver: ThreadSaver) -> None:
+    inner = create_agent(ScriptedChatModel(["one", "two", "fork", "two again"]), checkpointer=True)
     parent = StateGraph(AgentState).add_node("agent", as_node(inner, mode="last")).add_edge(START, "agent")
     graph = parent.compile(checkpointer=saver)
     ask(graph, "1")
     older = graph.get_state(thread()).config
     ask(graph, "2")
+    replayed = next(s for s in graph.get_state_history(thread()) if s.next == ("agent",)).config
     assert [m.content for m in ask(graph, "3", older)["messages"]] == ["1", "one", "3", "fork"]
+    assert [m.content for m in ask(graph, None, replayed)["messages"]] == ["1", "one", "2", "two again"]
+
+
+def test_writes_of_another_run_on_the_same_checkpoint_are_not_mixed_into_a_run(saver: ThreadSaver) -> None:
+    def meddle() -> None:
+        found = saver.get_tuple(thread())
+        assert found
+        saver.put_writes(found.config, [("messages", [HumanMessage("of another run")])], "another task")
+
+    first = agent(saver, [call("meddle"), "never"], meddling(meddle))
+    with pytest.raises(StaleRun):
+        ask(first, "first")
 
 
 def test_a_clock_that_is_behind_is_an_error_and_not_a_loss(saver: ThreadSaver) -> None:
