@@ -26,7 +26,7 @@ def make_inject_reminder(config: ReminderConfig, agent: str) -> Node:
 
     def inject_reminder(state: AgentState) -> dict[str, Any]:
         begins, messages = begins_turn(state, agent), state["messages"]
-        if unanswered(messages, agent):
+        if state.get("reminder") and unanswered(messages, agent):
             return {}
         update: dict[str, Any] = _begin(state) if begins else {}
         todos = state.get("todos") or []

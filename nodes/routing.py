@@ -7,7 +7,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.types import Send
 
 from longthread.nodes.call_order import CallOrder
-from longthread.nodes.history.speakers import awaits_first_answer, last_answer
+from longthread.nodes.history.speakers import awaits_first_answer, is_graphs_own, last_answer
 from longthread.nodes.state import AgentState
 from longthread.nodes.turns import begins_turn
 
@@ -65,7 +65,8 @@ def make_route_after_reminder(order: CallOrder, direct: frozenset[str]) -> Calla
     """
 
     def route_after_reminder(state: AgentState) -> list[Send] | Literal["pre_request_check", "__end__"]:
-        if sends := _sends(state, order):
+        # In a thread that only now begins, open calls came with the input: whoever made them, it was not this run.
+        if state.get("reminder") and (sends := _sends(state, order)):
             return sends
         return "__end__" if direct and _ends_with_direct(state, direct) else "pre_request_check"
 
@@ -83,7 +84,8 @@ def _sends(state: AgentState, order: CallOrder) -> list[Send]:
 
 def _ends_with_direct(state: AgentState, direct: frozenset[str]) -> bool:
     """The turn ended with calls whose results are the answer (`return_direct`)."""
-    if not state["messages"] or not isinstance(state["messages"][-1], ToolMessage):
+    newest = next((message for message in reversed(state["messages"]) if not is_graphs_own(message)), None)
+    if not isinstance(newest, ToolMessage):
         return False
     asked = last_answer(state["messages"])
     return asked is not None and all(call["name"] in direct for call in asked.tool_calls)

@@ -111,6 +111,11 @@ def test_messages_are_taken_in_every_form_that_langchain_knows() -> None:
     assert [m.content for m in merge_messages(None, [*forms, forms])] == ["a", "b", "c", "d"] * 2
 
 
+def test_a_pair_of_role_and_text_is_one_message_also_after_it_was_stored() -> None:
+    assert merge_messages(None, [("user", "go")]) == merge_messages(None, [["user", "go"]])
+    assert [m.content for m in merge_messages(None, [["user", "go"], ["one", "two"]])] == ["go", "one", "two"]
+
+
 def test_of_a_conversation_handed_in_again_what_a_summary_stands_for_stays_out() -> None:
     old: list[AnyMessage] = [HumanMessage("1", id="a"), AIMessage("2", id="b"), HumanMessage("3", id="c")]
     state: list[AnyMessage] = [summary("a", "b"), old[2]]
