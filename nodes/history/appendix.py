@@ -80,7 +80,7 @@ def _size(pin: Pinned) -> int:
 
 
 def _within(pin: Pinned, tokens: int) -> Pinned:
-    return {**pin, "text": cut_middle(pin["text"], tokens, "the message was too long to keep whole")}
+    return {**pin, "text": cut_middle(pin["text"], tokens, "too long to keep whole")}
 
 
 def touched_files(carried: Sequence[TouchedFile], tracker: Sequence[FileRecord], tokens: int) -> list[TouchedFile]:

@@ -44,6 +44,13 @@ def test_ten_in_a_row_stay_within_the_limit_and_know_the_newest_request() -> Non
     assert text.count("The user asked last:") == 1
 
 
+def test_what_was_said_last_is_not_what_is_cut_off() -> None:
+    said = [AIMessage(f"answer {n} {words(300)} end {n}") for n in range(6)]
+    text = summary_without_model(summary(words(200)), [HumanMessage(f"mend it {words(300)} now"), *said], 400)
+    assert count_text(text) <= 400
+    assert all(part in text for part in ("> mend it", "now\n", "> answer 5", "end 5"))
+
+
 def test_the_same_request_is_not_repeated() -> None:
     once = summary_without_model("", HISTORY, 1_000)
     assert summary_without_model(once, HISTORY, 1_000).count("and the lexer") == 1
