@@ -18,6 +18,7 @@ from typing import NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from longthread.nodes.history.records import Interval, model_of, output_of, same_model
+from longthread.tools.results import calls_of
 from longthread.tools.tokens import count_message, count_messages
 
 NEWEST = 48
@@ -116,8 +117,14 @@ def _observations(between: Sequence[BaseMessage], growth: int, model: str | None
         return
     yield Observation(kind_of(between[0]), 1, local, output)
     common = _common([kind_of(message) for message in between[1:]])
-    if common and is_plausible(growth - output, sum(others), len(others)):
+    if common and _is_sound(between) and is_plausible(growth - output, sum(others), len(others)):
         yield Observation(common, len(others), sum(others), growth - output)
+
+
+def _is_sound(between: Sequence[BaseMessage]) -> bool:
+    """Every call has its result and every result its call: the request showed these messages as they are."""
+    calls = [call["id"] or "" for message in between for call in calls_of(message)]
+    return sorted(calls) == sorted(m.tool_call_id for m in between if isinstance(m, ToolMessage))
 
 
 def _common(kinds: Sequence[Kind]) -> Kind:

@@ -6,7 +6,7 @@ a text is tokenised once, when it is new.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,9 +14,18 @@ from langchain_core.messages import AnyMessage, ToolMessage
 
 from longthread.nodes.history.groups import Slot, match_results
 from longthread.nodes.history.prune import show_pruned
-from longthread.nodes.history.rates import NEWEST, Rates, learn
-from longthread.nodes.history.records import Record, counts, intervals, measured, newest_model, same_model
+from longthread.nodes.history.rates import ENOUGH, NEWEST, SLOPES, Rates, learn
+from longthread.nodes.history.records import (
+    SUMMARY_SOURCE,
+    Record,
+    counts,
+    intervals,
+    measured,
+    newest_model,
+    same_model,
+)
 from longthread.nodes.history.repair import INTERRUPTED_TEXT
+from longthread.nodes.history.speakers import is_own
 from longthread.nodes.state import Occupancy
 from longthread.tools.results import calls_of
 from longthread.tools.tokens import count_messages
@@ -39,6 +48,8 @@ class TokenMeter:
     """The model asked for; records of another do not count. `None` or "unknown": the one that answered last."""
     keep: frozenset[str] = field(default=frozenset())
     """Names of tools whose results are never shown by their summary."""
+    agent: str | None = None
+    """The agent's name: another agent's requests, in a shared history, had another prompt. `None`: anyone's count."""
 
     def occupancy(self, messages: Messages, pruned_through: str | None = None) -> Occupancy:
         """What the next request will fill.
@@ -98,7 +109,12 @@ class TokenMeter:
         """The newest record that counts."""
         found = measured(messages, LEARNED_FROM)
         model = self._model(found)
-        return next((r for r in reversed(found) if same_model(r.model, model) and counts(r, messages)), None)
+        return next(self._counting(reversed(found), messages, model), None)
+
+    def _counting(self, found: Iterable[Record], messages: Messages, model: str | None) -> Iterator[Record]:
+        """Those of this agent and model that count."""
+        own = (record for record in found if is_own(messages[record.n], self.agent))
+        return (record for record in own if same_model(record.model, model) and counts(record, messages))
 
     def _rates(self, messages: Messages) -> Rates:
         found = measured(messages, LEARNED_FROM)
@@ -106,15 +122,13 @@ class TokenMeter:
         return learn(messages, intervals(messages, found, model), model, self._first_ratio(messages, found, model))
 
     def _first_ratio(self, messages: Messages, found: Sequence[Record], model: str | None) -> float:
-        """Measured to local of a whole request: all there is to go by before much has grown."""
-        if len(found) == LEARNED_FROM:
-            return 1
-        first = next((r for r in found if same_model(r.model, model) and counts(r, messages)), None)
-        if first is None:
-            return 1
-        sent = show_pruned(messages[: first.n], first.pruned, self.keep)
-        ratio = first.input / max(1, self.fixed + sum(count_messages(sent)))
-        return ratio if _is_plausible(ratio) else 1
+        """Measured to local of a whole request, else what the summary carries: all there is before much has grown."""
+        first = next(self._counting(found, messages, model), None)
+        if first is None or len(found) == LEARNED_FROM:
+            return _carried_ratio(messages)
+        local = self.fixed + sum(count_messages(show_pruned(messages[: first.n], first.pruned, self.keep)))
+        telling = local >= ENOUGH and _is_plausible(first.input / local)
+        return first.input / local if telling else _carried_ratio(messages)
 
     def _moved(self, messages: Messages, last: Record, shown: Messages, rates: Rates) -> float:
         """What prune steps since the record changed in the part that it measured."""
@@ -122,6 +136,14 @@ class TokenMeter:
         changed = [n for n, message in enumerate(then) if message.content != shown[n].content]
         weights = self.weights(messages, last.pruned) if changed else []
         return sum(rates.weigh(shown[n]) - weights[n] for n in changed if weights[n])
+
+
+def _carried_ratio(messages: Messages) -> float:
+    """What the thread had shown before its last compaction, as the summary carries it."""
+    summaries = (m for m in reversed(messages) if m.additional_kwargs.get("source") == SUMMARY_SOURCE)
+    segment = next((m.additional_kwargs.get("segment") for m in summaries), None)
+    ratio = segment.get("scale") if isinstance(segment, dict) else None
+    return min(max(ratio, SLOPES[0]), SLOPES[1]) if isinstance(ratio, int | float) else 1
 
 
 class _Part(NamedTuple):

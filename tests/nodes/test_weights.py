@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from histories import IMAGE, call, histories, numbered, result
 from longthread.nodes.history.cut import summary_only
+from longthread.nodes.history.prune import shown_form
 from longthread.nodes.history.records import records, same_model
 from longthread.nodes.history.repair import repair
 from longthread.nodes.history.weights import TokenMeter
@@ -100,8 +101,9 @@ def test_hidden_reasoning_that_nobody_reported_is_not_taken_for_the_answer() -> 
 
 @pytest.mark.parametrize("reason", ["aborted", "error"])
 def test_an_answer_that_was_cut_off_is_weighed_and_not_believed(reason: str) -> None:
-    history = [human(), answer(900, 1, "word " * 200, finish_reason=reason)]
-    assert 1100 <= METER.occupancy(history)["tokens"] <= 1140
+    for output in (1, 120):
+        history = [human(), answer(900, output, "word " * 200, finish_reason=reason)]
+        assert 1100 <= METER.occupancy(history)["tokens"] <= 1140
 
 
 # Which records count
@@ -221,11 +223,37 @@ def test_one_request_with_something_unseen_in_it_moves_nothing() -> None:
     assert ratio == pytest.approx(METER.ratio(history), rel=0.02)
 
 
+def test_short_messages_teach_nothing_about_long_ones() -> None:
+    provider = Provider(1.0, 12, fixed=2_000)
+    history = thread(provider, 12, sizes=(1,))
+    history[-1] = history[-1].model_copy(update={"content": LINES * 400})
+    assert METER.occupancy(history)["tokens"] == pytest.approx(provider.request(history), rel=0.03)
+
+
+def test_the_newest_requests_decide() -> None:
+    provider = Provider(1.0, 0)
+    history = thread(provider, 60)
+    provider.slope = 1.5
+    later = thread(provider, 60)
+    stamped = [m.model_copy(update={"id": f"later{n}", "usage_metadata": None}) for n, m in enumerate(later[1:])]
+    for n, message in enumerate(later[1:]):
+        if isinstance(message, AIMessage):
+            stamped[n] = provider.answer([*history, *stamped[:n]], message)
+    assert METER.ratio([*history, *stamped]) == pytest.approx(1.5, rel=0.03)
+
+
+def test_an_answer_of_another_model_weighs_by_the_local_count() -> None:
+    history = [human(), answer(900, 40, model_name="model-b")]
+    assert METER.weights(history)[1] == count_message(history[1])
+    assert TokenMeter(100, "model-b").weights(history)[1] == 40
+
+
 def test_a_rebuilt_history_is_scaled_as_in_the_thread_it_comes_from() -> None:
     provider = Provider(1.4, 0)
     rebuilt = [SystemMessage(LINES * 200), human()]
     expected = 1.4 * (100 + sum(map(count_message, rebuilt)))
     assert METER.scaled(rebuilt, thread(provider, 20)) == pytest.approx(expected, rel=0.03)
+    assert METER.scaled([], thread(provider, 20)) == pytest.approx(140, rel=0.03)
     assert METER.scaled(rebuilt) == 100 + sum(map(count_message, rebuilt))
     assert METER.scaled([]) == 100
 
@@ -245,6 +273,21 @@ def test_a_growth_that_is_not_plausible_is_not_shared_out() -> None:
     history = thread(Provider(1.0, 0), 6)
     swollen = history[5].model_copy(update={"usage_metadata": usage(60_000, 20)})
     assert max(METER.weights([*history[:5], swollen, *history[6:]])) < 3_000
+
+
+def test_a_growth_across_a_prune_step_is_not_shared_out() -> None:
+    provider = Provider(1.0, 0)
+    history = thread(provider, 5, sizes=(20, 20, 20, 20, 60))
+    history.append(provider.answer(history, AIMessage("I look on."), history[2].id))
+    assert METER.weights(history)[-2] == pytest.approx(provider.of(history[-2]), rel=0.05)
+
+
+def test_a_growth_from_which_a_message_was_removed_is_not_shared_out() -> None:
+    provider = Provider(1.0, 0)
+    history = [*thread(provider, 3), HumanMessage("word " * 300, id="h1"), HumanMessage("word " * 300, id="h2")]
+    history.append(provider.answer(history, AIMessage("I look on.")))
+    del history[-3]
+    assert METER.weights(history)[-2] == pytest.approx(provider.of(history[-2]), rel=0.05)
 
 
 def test_one_result_weighs_more_than_another_as_its_text_does() -> None:
@@ -294,14 +337,47 @@ def test_a_history_in_its_summary_form_is_not_weighed_by_what_it_once_measured()
     short = summary_only(repair(history))
     weights = METER.weights(short, thread=history)
     assert max(weights[n] for n in (4, 6, 8)) < 80
-    assert METER.ratio(short) > 0
 
 
-def test_an_interrupted_call_weighs_with_the_result_that_is_put_in_for_it() -> None:
-    asked = AIMessage("", tool_calls=[call("c1"), call("c2")])
-    running = [human(), asked, result(call("c1"), "ok")]
-    assert METER.weights(running)[1] == count_message(asked)
-    assert 15 <= METER.weights([*running, human("Go on.")])[1] - count_message(asked) <= 60
+def test_a_result_in_its_summary_form_is_not_weighed_by_a_growth_that_was_little_larger() -> None:
+    provider = Provider(1.0, 0)
+    history = thread(provider, 6, sizes=(6, 40))
+    history[2] = shown_form(result(call("c0"), LINES * 6))
+    assert METER.weights(history)[2] == pytest.approx(provider.of(history[2]), rel=0.05)
+
+
+def test_a_result_that_was_hidden_when_it_was_measured_is_not_weighed_by_it() -> None:
+    provider = Provider(1.0, 0)
+    history = thread(provider, 5, sizes=(6, 40))
+    hidden = history[10].id
+    history[9] = provider.answer(history[:9], AIMessage("I look.", tool_calls=[call("c4")]), hidden)
+    history.append(provider.answer(history, AIMessage("I look on."), hidden))
+    assert METER.weights(history)[10] == pytest.approx(provider.of(history[10]), rel=0.05)
+
+
+def test_records_of_two_threads_say_nothing_of_what_stands_between_them() -> None:
+    provider = Provider(1.0, 0)
+    history = [*thread(provider, 3), HumanMessage("word " * 300, id="h1")]
+    history.append(provider.answer([HumanMessage("word " * 100, id="other"), *history[1:]], AIMessage("I look on.")))
+    assert METER.weights(history)[-2] == pytest.approx(provider.of(history[-2]), rel=0.05)
+
+
+def test_results_that_a_request_leaves_out_weigh_nothing_and_teach_nothing() -> None:
+    provider, history = Provider(1.0, 0), [human()]
+    for n in range(6):
+        history.append(provider.answer(history, AIMessage("I look.", tool_calls=[call(f"c{n}")])))
+        history += [result(call(f"c{n}"), LINES * 20), result(call(f"c{n}"), LINES * 20)]
+        history[-2:] = [m.model_copy(update={"id": f"r{n}{k}"}) for k, m in enumerate(history[-2:])]
+    assert METER.ratio(history) == pytest.approx(1, rel=0.03)
+    assert [METER.weights(history)[n] for n in range(3, len(history), 3)] == [0] * 6
+
+
+def test_after_a_compaction_the_ratio_that_the_summary_carries_holds_until_there_is_a_new_one() -> None:
+    extra = {"source": "compaction_summary", "segment": {"number": 1, "scale": 1.4}}
+    history: list[AnyMessage] = [SystemMessage("Summary.", id="s", additional_kwargs=extra), human()]
+    assert METER.ratio(history) == 1.4
+    history.append(Provider(1.2).answer(history, AIMessage("Done.")))
+    assert METER.ratio(history) == 1.4
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

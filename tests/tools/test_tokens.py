@@ -2,7 +2,7 @@
 
 import json
 import time
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +162,11 @@ def test_a_message_whose_content_is_replaced_is_weighed_again(counter: str) -> N
     before = count_message(message)
     message.content = "long " * 100
     assert count_message(message) > before + 90
+
+
+def test_a_message_is_never_taken_for_one_that_is_gone(counter: str) -> None:
+    counts = [count_message(HumanMessage("word " * length)) for length in range(50, 5_000, 50)]
+    assert all(one < two for one, two in pairwise(counts))
 
 
 def test_a_message_is_weighed_once(vocabulary: Path) -> None:
