@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from longthread.graph.savers import open_saver
     from longthread.graph.scripted import ScriptedChatModel
     from longthread.graph.settings import load_settings
+    from longthread.graph.threads import describe, list_threads
     from longthread.nodes.settings import CompactionConfig, ReminderConfig, Settings
     from longthread.nodes.state import AgentState
     from longthread.tools.errors import LongthreadError, StaleRun, StoreUnusable, ThreadBusy, ThreadError
@@ -35,6 +36,8 @@ _HOMES = {
     "as_node": "longthread.graph.node",
     "build_agent": "longthread.graph.agent",
     "create_agent": "longthread.graph.agent",
+    "describe": "longthread.graph.threads",
+    "list_threads": "longthread.graph.threads",
     "load_settings": "longthread.graph.settings",
     "open_saver": "longthread.graph.savers",
     "replay_todos": "longthread.tools.todo",
@@ -57,6 +60,8 @@ __all__ = [
     "as_node",
     "build_agent",
     "create_agent",
+    "describe",
+    "list_threads",
     "load_settings",
     "open_saver",
     "replay_todos",
