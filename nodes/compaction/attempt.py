@@ -103,7 +103,7 @@ class Opener:
     def worker_input(self, state: AgentState, plan: Plan, instructions: str) -> dict[str, Any]:
         """The state that the worker begins with."""
         brief = self.brief(state, plan, instructions)
-        references = [Reference(path=path, note="") for path in brief["files"]]
+        references = [Reference(path=path, note="") for path in self._recent(state)]
         return {
             "plan": plan,
             "brief": [brief],
@@ -116,15 +116,18 @@ class Opener:
         """What the worker is told of the history."""
         messages = repair(state["messages"])
         summarised = between(messages, plan)
-        files = recent_files(state.get("tracker") or [], self.config.recent_files) if self.has_files else []
         return {
             "entries": overview_entries(summarised),
             "previous": carried_text(last_summary(summarised)),
             "todos": listed_todos(messages, state.get("todos") or []),
-            "files": files,
+            "files": self._recent(state) if self.config.auto_read_budget else [],
             "summary_tokens": self.config.summary_max_tokens,
             "instructions": cut_middle(instructions, INSTRUCTION_TOKENS, "shortened"),
         }
+
+    def _recent(self, state: AgentState) -> list[str]:
+        """Files that the worker can read and refer to."""
+        return recent_files(state.get("tracker") or [], self.config.recent_files) if self.has_files else []
 
 
 def _is_worth_summarising(messages: Sequence[AnyMessage], trigger: Trigger) -> bool:

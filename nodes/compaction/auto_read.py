@@ -42,10 +42,16 @@ def _read(workspace: Workspace, mark: Mark, scale: float) -> ReadIn:
     limit = max(1, round(mark["tokens"] / scale))
     if count_text(text) <= limit:
         return ReadIn(found.path, text, found.hash, None if whole else (found.first, found.last))
-    shown = cut_end(text, limit)
+    shown = _whole_lines(text, limit)
     last = found.first + shown.count("\n")
     note = f"[Cut to what was budgeted for it; the file has {found.total} lines. read_file shows the rest.]"
     return ReadIn(found.path, shown, found.hash, (found.first, last), note)
+
+
+def _whole_lines(text: str, tokens: int) -> str:
+    """The beginning within `tokens` tokens; where not even one line fits, a part of it."""
+    cut = cut_end(text, tokens)
+    return cut.rpartition("\n")[0] or cut
 
 
 def merged(workspace: Workspace, marks: Sequence[Mark]) -> list[Mark]:

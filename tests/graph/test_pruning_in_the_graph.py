@@ -18,7 +18,7 @@ from validity import wire
 
 Saver = BaseCheckpointSaver[Any]
 PRUNING = small(prune_protected_tokens=500, prune_min_savings=500)
-STEPS = [*looks(30, 150), "done"]
+STEPS: list[Any] = [*looks(30, 150), "done"]
 LIMIT: Any = {**thread(), "recursion_limit": 500}
 
 
