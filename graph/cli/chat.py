@@ -21,7 +21,7 @@ def chat(given: Namespace) -> int:
     with suppress(ImportError):
         import readline  # noqa: F401  # gives input() its history and editing
     with conversation(given, given.thread, "chat") as (talk, details):
-        _note(talk, f"thread {talk.thread}: {WELCOME}")
+        _note(talk, WELCOME)
         if details and details.info.status != "done":
             _note(talk, UNFINISHED)
         return _Chat(talk).run()

@@ -14,7 +14,7 @@ from longthread.tools.todo import TodoItem
 TRIGGERS = {
     "compact_threshold": "between turns, above {limit}",
     "compact_request_threshold": "between requests, above {limit}",
-    "context_refused": "the provider refused the request as too long",
+    "context_refused": "after the provider refused the request as too long",
     "user": "as you asked",
 }
 STYLES = {"pending": "", "in_progress": "bold yellow", "completed": "dim"}
@@ -26,8 +26,9 @@ GAUGE = "  context "
 class Lines:
     """Words events; remembers the thresholds and the todo list, so that only a change is told."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    def __init__(self, glyphs: Glyphs, bar_width: int = WIDTH) -> None:
         self.glyphs = glyphs
+        self.bar_width = bar_width
         self.thresholds = Thresholds()
         self._todos: Any = None
         self._begun: Event | None = None
@@ -53,9 +54,10 @@ class Lines:
         teller = self._tellers.get(event["event"])
         return teller(event) if teller else []
 
-    def gauge(self, tokens: int, source: str = "", label: str = GAUGE, width: int = WIDTH) -> Text:
+    def gauge(self, tokens: int, source: str = "", label: str = GAUGE, width: int | None = None) -> Text:
         """A labelled occupancy bar."""
-        return Text(label, style="dim").append_text(gauge(tokens, self.thresholds, self.glyphs, source, width))
+        line = gauge(tokens, self.thresholds, self.glyphs, source, width or self.bar_width)
+        return Text(label, style="dim").append_text(line)
 
     def todos(self, todos: Sequence[TodoItem]) -> list[Text]:
         """The list, headed by how much of it is done."""
@@ -111,13 +113,14 @@ class Lines:
     def _compact_done(self, event: Event) -> list[Text]:
         after = f"    {_count(event['kept'], 'message')} kept, {event['seconds']:.1f} s"
         files = [_listed("read in", event["files"]), _listed("references", event["references"])]
-        stood_in = [f"    summary made without the model: {event['reason']}"] if event.get("reason") else []
+        why = one_line(printable(event.get("reason") or ""), 300)
+        stood_in = [Text(f"    summary made without the model: {why}", style="yellow")] if why else []
         return [
             self.gauge(event["tokens_before"], label="    before "),
             self.gauge(event["tokens_after"], label="    after  "),
             *(Text(line) for line in files if line),
             Text(after, style="dim"),
-            *(Text(one_line(printable(line), 300), style="yellow") for line in stood_in),
+            *stood_in,
         ]
 
     def _compact_failed(self, event: Event) -> list[Text]:

@@ -17,8 +17,8 @@ from longthread.tools.text import one_line
 
 SPINNER = "dots"
 MAX_DOING = 40
-NUMBERS = 46
-"""Columns for the numbers behind the bar."""
+NUMBERS, BESIDE_BAR, NARROWEST = 46, 66, 8
+"""Columns for the numbers behind the bar; for them, their source and a label; and for the smallest bar."""
 THINKING = "waiting for the model"
 DOING = {"token": "answering", "compact_start": "the worker writes a summary"}
 
@@ -30,7 +30,7 @@ class LiveView:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self._lines = Lines(FANCY)
+        self._lines = Lines(FANCY, max(NARROWEST, min(WIDTH, console.width - BESIDE_BAR)))
         self._partial = ""
         """The last line of the answer that is being written."""
         self._doing = THINKING
@@ -122,7 +122,7 @@ class LiveView:
         if self._occupancy:
             column = min(MAX_DOING, console.width // 3)
             line.truncate(column, overflow="ellipsis", pad=True)
-            width = max(8, min(WIDTH, console.width - column - NUMBERS))
+            width = max(NARROWEST, min(WIDTH, console.width - column - NUMBERS))
             line.append_text(self._lines.gauge(self._occupancy["tokens"], label=" ", width=width))
         return line
 

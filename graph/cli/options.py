@@ -20,6 +20,7 @@ PROVIDERS = re.compile(
     "openrouter|perplexity|together|upstage|xai"
 )
 """What LangChain takes as a provider. Other servers have colons in their names of models: `qwen3:8b`."""
+_PASSWORD = re.compile(r"(://[^:/@?]*:|[?&]password=)[^@&]+")
 AllowCommands = Literal["ask", "always", "never"]
 
 
@@ -117,8 +118,8 @@ def _full_name(model: str, own_server: bool) -> str:
 
 
 def shown_store(where: str) -> str:
-    """The store as it may be shown: a path as it is, an address without its password."""
-    return (without_secrets(where) or where) if "://" in where else where
+    """The store as it may be shown: a path as it is, an address with its password masked."""
+    return _PASSWORD.sub(r"\1***", where) if "://" in where else where
 
 
 def without_secrets(url: str | None) -> str | None:

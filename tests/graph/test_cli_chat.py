@@ -50,7 +50,7 @@ def test_turns_follow_one_another_on_one_thread(
     users = [message["content"] for message in server.requests[-1]["messages"] if message["role"] == "user"]
     assert users == ["greet politely", "thanks"]
     out = capsys.readouterr().out
-    assert out.startswith("thread t: say what to do")
+    assert out.startswith("say what to do; /help")
     assert out.count("openai:test in ") == 1, "the head is not repeated"
 
 

@@ -14,7 +14,7 @@ from longthread.graph.cli.bar import ASCII, bar, gauge
 from longthread.graph.cli.changes import WATCHED, DiskWatch
 from longthread.graph.cli.events import Narrator, Thresholds
 from longthread.graph.cli.names import new_name
-from longthread.graph.cli.options import Setup, settle, without_secrets
+from longthread.graph.cli.options import Setup, settle, shown_store, without_secrets
 from longthread.graph.cli.parse import parser
 from longthread.graph.cli.printable import printable, visible
 from longthread.graph.cli.store import default_store, open_store, state_folder
@@ -72,8 +72,16 @@ def test_what_to_type_to_go_on_is_quoted_for_a_shell() -> None:
 
 
 def test_what_to_type_to_go_on_holds_no_password() -> None:
-    setup = Setup(Path("/w"), "m", store_option="postgres://me:hunter2@host/threads")
-    assert setup.resume_command("t") == "longthread resume t --db postgres://host/threads"
+    for where, shown in (
+        ("postgres://me:hunter2@host/threads", "postgres://me:***@host/threads"),
+        (
+            "postgresql://host/threads?user=me&password=hunter2&a=b",
+            "postgresql://host/threads?user=me&password=***&a=b",
+        ),
+        ("postgresql://me@host:5432/threads?host=/run", "postgresql://me@host:5432/threads?host=/run"),
+        ("postgresql://postgres:@/x?host=/run", "postgresql://postgres:@/x?host=/run"),
+    ):
+        assert shown_store(where) == shown
 
 
 @pytest.mark.parametrize(
