@@ -154,8 +154,8 @@ def _reasoning(message: AIMessage) -> int:
 
 def model_of(message: AIMessage) -> str | None:
     """The model asked for where the stamp names it, else the one that the provider names."""
-    names = (_stamp(message).get("model"), message.response_metadata.get("model_name"))
-    return next((name for name in names if isinstance(name, str) and name), None)
+    name = _stamp(message).get("model") or message.response_metadata.get("model_name")
+    return name if isinstance(name, str) else None
 
 
 @lru_cache(maxsize=256)

@@ -17,6 +17,7 @@ from longthread.nodes.history.prune import show_pruned
 from longthread.nodes.history.rates import ENOUGH, NEWEST, SLOPES, Rates, learn
 from longthread.nodes.history.records import (
     SUMMARY_SOURCE,
+    Interval,
     Record,
     counts,
     intervals,
@@ -57,7 +58,9 @@ class TokenMeter:
         `measured` when the last answer ends the history, `extrapolated` from the last record that
         counts when more came after it, `estimated` where there is none.
         """
-        last, rates = self._last(messages), self._rates(messages)
+        rates = self._rates(messages)
+        found, _ = self._found(messages, LEARNED_FROM)
+        last = next(_counting(reversed(found), messages, rates.model), None)
         shown = show_pruned(messages, pruned_through, self.keep)
         if last is None:
             return {"tokens": self._total(shown, rates), "source": "estimated"}
@@ -77,7 +80,8 @@ class TokenMeter:
         Results that the repair would put in weigh with the message whose calls they answer.
         """
         rates = self._rates(messages if thread is None else thread)
-        weights = _shared_out(messages, rates)
+        found, _ = self._found(messages)
+        weights = _shared_out(messages, intervals(messages, found, rates.model), rates)
         for n, shown in enumerate(show_pruned(messages, pruned_through, self.keep)):
             if shown is not messages[n] and weights[n]:
                 weights[n] = rates.weigh(shown)
@@ -102,28 +106,18 @@ class TokenMeter:
     def _total(self, messages: Messages, rates: Rates) -> int:
         return round(self.fixed * rates.ratio + sum(map(sum, _parts(messages, rates))))
 
-    def _model(self, found: Sequence[Record]) -> str | None:
-        return self.model if self.model and self.model != UNKNOWN else newest_model(found)
-
-    def _last(self, messages: Messages) -> Record | None:
-        """The newest record that counts."""
-        found = measured(messages, LEARNED_FROM)
-        model = self._model(found)
-        return next(self._counting(reversed(found), messages, model), None)
-
-    def _counting(self, found: Iterable[Record], messages: Messages, model: str | None) -> Iterator[Record]:
-        """Those of this agent and model that count."""
-        own = (record for record in found if is_own(messages[record.n], self.agent))
-        return (record for record in own if same_model(record.model, model) and counts(record, messages))
+    def _found(self, messages: Messages, newest: int | None = None) -> tuple[list[Record], str | None]:
+        """This agent's records, oldest first, and the model whose records count."""
+        found = [record for record in measured(messages, newest) if is_own(messages[record.n], self.agent)]
+        return found, self.model if self.model and self.model != UNKNOWN else newest_model(found)
 
     def _rates(self, messages: Messages) -> Rates:
-        found = measured(messages, LEARNED_FROM)
-        model = self._model(found)
+        found, model = self._found(messages, LEARNED_FROM)
         return learn(messages, intervals(messages, found, model), model, self._first_ratio(messages, found, model))
 
     def _first_ratio(self, messages: Messages, found: Sequence[Record], model: str | None) -> float:
         """Measured to local of a whole request, else what the summary carries: all there is before much has grown."""
-        first = next(self._counting(found, messages, model), None)
+        first = next(_counting(found, messages, model), None)
         if first is None or len(found) == LEARNED_FROM:
             return _carried_ratio(messages)
         local = self.fixed + sum(count_messages(show_pruned(messages[: first.n], first.pruned, self.keep)))
@@ -136,6 +130,11 @@ class TokenMeter:
         changed = [n for n, message in enumerate(then) if message.content != shown[n].content]
         weights = self.weights(messages, last.pruned) if changed else []
         return sum(rates.weigh(shown[n]) - weights[n] for n in changed if weights[n])
+
+
+def _counting(found: Iterable[Record], messages: Messages, model: str | None) -> Iterator[Record]:
+    """Those of this model that count."""
+    return (record for record in found if same_model(record.model, model) and counts(record, messages))
 
 
 def _carried_ratio(messages: Messages) -> float:
@@ -173,11 +172,11 @@ def _missing(messages: Messages, results: Collection[Slot], start: int) -> Count
     return Counter(slot.message for slot in calls if slot not in results)
 
 
-def _shared_out(messages: Messages, rates: Rates) -> list[float]:
+def _shared_out(messages: Messages, found: Iterable[Interval], rates: Rates) -> list[float]:
     """The weights; where a growth was measured, what is estimated is stretched so that they add up to it."""
     parts = _parts(messages, rates)
     weights = [float(sum(part)) for part in parts]
-    for interval in intervals(messages, measured(messages), rates.model):
+    for interval in found:
         between = parts[interval.start : interval.end]
         certain, estimated = map(sum, zip(*between, strict=True))
         factor = (interval.growth - certain) / (estimated or 1)

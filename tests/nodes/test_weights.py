@@ -248,6 +248,31 @@ def test_an_answer_of_another_model_weighs_by_the_local_count() -> None:
     assert TokenMeter(100, "model-b").weights(history)[1] == 40
 
 
+def test_one_request_that_grew_for_another_reason_is_no_lesson_even_where_there_is_no_other() -> None:
+    provider = Provider(1.0, 0)
+    history = thread(provider, 1, sizes=(80,))
+    provider.fixed = 6_000
+    history.append(provider.answer(history, AIMessage("I look on.")))
+    assert METER.ratio(history) == 1
+
+
+def test_results_of_each_tool_are_weighed_as_that_tools_were() -> None:
+    dense = Provider(2.0, 0)
+    provider = Provider(1.0, 0, fixed=2_000)
+    provider.of = lambda m, plain=provider.of: dense.of(m) if m.name == "grep" else plain(m)  # type: ignore[method-assign, misc]  # a provider whose tokens are dense in one tool's text
+    history = thread(provider, 20)
+    for end in range(24, len(history)):
+        expected = provider.request(history[:end])
+        assert METER.occupancy(history[:end])["tokens"] == pytest.approx(expected, rel=0.005)
+
+
+def test_requests_of_another_agent_in_a_shared_history_say_nothing() -> None:
+    history = [human(), answer(900, 40), human("Go on."), answer(20_000, 10).model_copy(update={"name": "other"})]
+    mine = TokenMeter(100, "model-a", agent="me")
+    assert mine.occupancy([*history[:1], history[1].model_copy(update={"name": "me"}), *history[2:]])["tokens"] < 1_000
+    assert TokenMeter(100, "model-a").occupancy(history)["tokens"] == 20_010
+
+
 def test_a_rebuilt_history_is_scaled_as_in_the_thread_it_comes_from() -> None:
     provider = Provider(1.4, 0)
     rebuilt = [SystemMessage(LINES * 200), human()]
@@ -348,7 +373,7 @@ def test_a_result_in_its_summary_form_is_not_weighed_by_a_growth_that_was_little
 
 def test_a_result_that_was_hidden_when_it_was_measured_is_not_weighed_by_it() -> None:
     provider = Provider(1.0, 0)
-    history = thread(provider, 5, sizes=(6, 40))
+    history = thread(provider, 5, sizes=(1, 1, 1, 1, 4))
     hidden = history[10].id
     history[9] = provider.answer(history[:9], AIMessage("I look.", tool_calls=[call("c4")]), hidden)
     history.append(provider.answer(history, AIMessage("I look on."), hidden))
@@ -378,6 +403,13 @@ def test_after_a_compaction_the_ratio_that_the_summary_carries_holds_until_there
     assert METER.ratio(history) == 1.4
     history.append(Provider(1.2).answer(history, AIMessage("Done.")))
     assert METER.ratio(history) == 1.4
+
+
+def test_an_interrupted_call_weighs_with_the_result_that_is_put_in_for_it() -> None:
+    asked = AIMessage("", tool_calls=[call("c1"), call("c2")])
+    running = [human(), asked, result(call("c1"), "ok")]
+    assert METER.weights(running)[1] == count_message(asked)
+    assert 15 <= METER.weights([*running, human("Go on.")])[1] - count_message(asked) <= 60
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
