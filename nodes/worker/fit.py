@@ -21,10 +21,12 @@ OVERVIEW_SHARE = 0.15
 WINDOW_SHARE = 0.75
 """Of the worker's own window, for a whole request; the rest is for the answer."""
 SMALLEST_OVERVIEW = 300
-OLD_READ = 60
+OLD_READ = 30
 """Tokens that stay of a file which the worker has already judged."""
-FEW = 4
-"""Once every file is read the summary may come at any time: a request may take a quarter of what is left."""
+SURE = 0.95
+"""Of what is left: a count that is an estimate keeps off the bound."""
+QUARTER = 4
+"""Once every file is read the summary may come at once: that request may take a quarter of what is left."""
 FINISH = (
     "Little is left of your token budget. Finish now: mark what you know is needed, and call write_summary in the "
     "same message. Read nothing more."
@@ -53,20 +55,33 @@ class Fitter:
         """The next request, or `None` where even the smallest would cross the bound."""
         scale = state["meter"]["scale"]
         left = round((self.config.compact_worker_max_input_tokens - state["meter"]["input"]) / scale)
-        messages = self._messages(state, min(left // _requests_left(state), self._window(left, scale)))
+        messages = self._messages(state, min(self._share(state, left), self._window(left, scale)))
         size = self._size(messages)
         if size > left:
             return None
         return Fitted(messages, round(size * scale), last=left - size < size * 3 // 2)
 
+    def _share(self, state: WorkerState, left: int) -> int:
+        """Of what is left, as much as the requests after this one, and the last of them first, can spare."""
+        ahead, unread = _requests_left(state)
+        if ahead == 1:
+            return round(left * SURE)
+        log = _with_old_reads_shortened(conversation(state["log"]))
+        reserve = self._bare(state) + _tokens(log) + self._most(state) // 2
+        share = max(0, left - reserve) // (ahead - 1)
+        return share if unread or state["desk"][0]["marks"] else max(share, left // QUARTER)
+
     def _messages(self, state: WorkerState, share: int) -> list[AnyMessage]:
         """The request, in local tokens within its share where that can be."""
-        log, most = repair(conversation(state["log"])), self._most(state)
-        bare = self._size([SystemMessage(worker_prompt()), _opening(state, 0)])
+        log, most, bare = repair(conversation(state["log"])), self._most(state), self._bare(state)
         if state["status"]["shrinks"] or bare + _tokens(log) + most > share:
             log = _with_old_reads_shortened(log)
         room = min(most, max(SMALLEST_OVERVIEW, share - bare - _tokens(log)))
         return [SystemMessage(worker_prompt()), _opening(state, room), *log]
+
+    def _bare(self, state: WorkerState) -> int:
+        """A request without overview, previous summary and log."""
+        return self._size([SystemMessage(worker_prompt()), _opening(state, 0)])
 
     def _most(self, state: WorkerState) -> int:
         """What overview and previous summary may take at most, in local tokens."""
@@ -92,16 +107,18 @@ def _opening(state: WorkerState, room: int) -> HumanMessage:
     return HumanMessage(render_opening(state["brief"][0], room), id="opening")
 
 
-def _requests_left(state: WorkerState) -> int:
-    """Requests that this worker still needs, by how it has gone about until now: all at once, or one by one."""
+def _requests_left(state: WorkerState) -> tuple[int, int]:
+    """Requests that this worker still needs, and files that it has not read.
+
+    By how it has gone about until now: all at once, or one by one. The first may take what it likes.
+    """
     if not state["meter"]["requests"]:
-        return 1
+        return 1, 0
     desk, files, answers = state["desk"][0], set(state["brief"][0]["files"]), conversation(state["log"])
     unread, unmarked = files - set(desk["read"]), files - {mark["path"] for mark in desk["marks"]}
-    if len(desk["read"]) > sum(isinstance(message, AIMessage) for message in answers):
-        return len(unread) + (bool(files) and not desk["marks"]) + 1
-    ahead = len(unread) + len(unmarked) + 1
-    return ahead if unread else min(ahead, FEW)
+    at_once = len(desk["read"]) > sum(isinstance(message, AIMessage) for message in answers)
+    to_mark = bool(files) and not desk["marks"] if at_once else len(unmarked)
+    return len(unread) + to_mark + 1, len(unread)
 
 
 def _with_old_reads_shortened(log: Sequence[AnyMessage]) -> list[AnyMessage]:

@@ -8,7 +8,7 @@ from langgraph.channels import DeltaChannel
 from typing_extensions import TypedDict
 
 from longthread.nodes.history.overview import Entry
-from longthread.nodes.state import Trigger, last_value
+from longthread.nodes.state import Trigger, last_value, revived
 from longthread.tools.worker import Desk
 
 
@@ -72,9 +72,11 @@ def last_list(state: list[Any] | None, writes: Sequence[Any]) -> list[Any]:
 
 def append_steps(state: list[list[AnyMessage]] | None, writes: Sequence[Any]) -> list[list[AnyMessage]]:
     """The steps so far and the new ones; a step that stands already, by its first id, is not added again."""
-    steps = list(state or [])
+    steps = [revived(step) for step in state or ()]
     known = {step[0].id for step in steps}
-    for step in (step for write in writes for step in write or () if step and step[0].id not in known):
+    for step in (revived(step) for write in writes for step in write or () if step):
+        if step[0].id in known:
+            continue
         known.add(step[0].id)
         steps.append(step)
     return steps
