@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, convert_to_openai_messages
 from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.tools import tool
 
-from agents import Ask, history, plan, reminders, thread, todo
+from agents import Ask, ask_sync, history, plan, reminders, thread, todo
 from longthread.graph import CompactionConfig, ReminderConfig, ScriptedChatModel, create_agent, open_saver
 from longthread.graph.scripted import Step, broken, call, say
 from validity import assert_valid
@@ -109,12 +109,13 @@ except RuntimeError:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [6, 11, 30])
-def test_a_new_process_sends_the_same_request_byte_for_byte(ask: Ask, tmp_path: Path, stop: int) -> None:
+def test_a_new_process_sends_the_same_request_byte_for_byte(tmp_path: Path, stop: int) -> None:
     model = ScriptedChatModel([*script()[:stop], RuntimeError("stop")])
     graph = agent(tmp_path, model, compaction=PRUNING)
     with pytest.raises(RuntimeError, match="stop"):
-        _ = [ask(graph, text) for text in TURNS]
+        _ = [ask_sync(graph, text) for text in TURNS]
     paths = ":".join([str(Path(__file__).parent), *sys.path])
     run = [sys.executable, "-c", DUMP, str(tmp_path)]
     dumped = subprocess.run(run, env={"PYTHONPATH": paths}, capture_output=True, check=True).stdout

@@ -26,6 +26,7 @@ def run_killed(folder: Path, way: str) -> int:
     return done.returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["sync", "async"])
 def test_after_a_kill_finished_calls_are_not_run_again(tmp_path: Path, way: str) -> None:
     assert [run_killed(tmp_path, way) for _ in range(3)] == [9, 9, 0]

@@ -24,14 +24,14 @@ def summary(*through: str) -> SystemMessage:
     return SystemMessage("so far", id="s", additional_kwargs={"source": "compaction_summary", "segment": segment})
 
 
-identified: Any = st.one_of(
+spoken: Any = st.one_of(
     st.tuples(TEXTS, IDS).map(lambda drawn: HumanMessage(drawn[0], id=drawn[1])),
     st.tuples(TEXTS, IDS).map(lambda drawn: AIMessage(drawn[0], id=drawn[1])),
-    IDS.map(lambda drawn: RemoveMessage(drawn)),
-    st.just(RemoveMessage(REMOVE_ALL_MESSAGES)),
-    IDS.map(summary),
 )
-anything: Any = st.one_of(identified, TEXTS.map(HumanMessage), TEXTS, st.tuples(st.just("user"), TEXTS))
+removal: Any = st.one_of(IDS.map(lambda drawn: RemoveMessage(drawn)), st.just(RemoveMessage(REMOVE_ALL_MESSAGES)))
+anything: Any = st.one_of(
+    spoken, removal, IDS.map(summary), TEXTS.map(HumanMessage), TEXTS, st.tuples(st.just("user"), TEXTS)
+)
 record: Any = st.fixed_dictionaries({"path": IDS, "hash": TEXTS, "call": TEXTS, "known": st.booleans()})
 item: Any = st.fixed_dictionaries({"content": TEXTS, "status": st.just("pending")}, optional={"id": IDS})
 segment: Any = st.fixed_dictionaries({"number": st.integers(1, 4), "kept": st.integers(0, 9)})
@@ -74,8 +74,8 @@ def test_nothing_is_changed_in_place_and_the_result_is_a_list_of_its_own(name: s
 
 @pytest.mark.parametrize(
     ("reduce", "strategy"),
-    [(merge_messages, writes(identified)), *[REDUCERS[name] for name in ("todos", "tracker", "segments")]],
-    ids=REDUCERS,
+    [(merge_messages, writes(spoken)), (merge_messages, writes(removal)), *list(REDUCERS.values())[1:]],
+    ids=["messages", "removals", "todos", "tracker", "segments"],
 )
 @settings(max_examples=80)
 @given(data=st.data())
@@ -94,6 +94,14 @@ def test_every_message_gets_an_id_of_its_own_and_the_same_one_in_a_replay(given_
     assert all(ids)
     assert len(set(ids)) == len(ids)
     assert [message.id for message in merge_messages([], given_writes)] == ids
+
+
+@settings(max_examples=80)
+@given(writes(spoken), st.lists(spoken, max_size=5), IDS)
+def test_a_conversation_that_is_handed_in_again_twice_is_taken_in_once(before: Any, again: Any, newest: str) -> None:
+    state = merge_messages([summary(newest)], before)
+    once = merge_messages(state, [again])
+    assert merge_messages(once, [again]) == once
 
 
 def test_a_message_of_a_known_id_replaces_the_one_there_where_it_stands() -> None:
