@@ -12,6 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import RetryPolicy
 
+from longthread.graph.caching import bind
 from longthread.graph.parts import AgentOptions, AgentParts, assemble
 from longthread.graph.schemas import check_schema, input_schema, output_schema
 from longthread.graph.worker import build_worker
@@ -145,7 +146,7 @@ def _add_nodes(
 ) -> None:
     reminder = make_inject_reminder(options.get("reminders") or ReminderConfig(), parts.name)
     check = make_pre_request_check(parts.requests, policy, options.get("max_requests"))
-    call = make_call_model(parts.model.bind_tools(parts.tools), parts.requests, policy, parts.name)
+    call = make_call_model(bind(parts.model, parts.tools), parts.requests, policy, parts.name)
     builder.add_node("inject_reminder", reminder, trace_policy=LEAN)
     builder.add_node("pre_request_check", check, trace_policy=LEAN)
     retry = options.get("retry") or retry_policy()

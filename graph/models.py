@@ -21,6 +21,8 @@ __all__ = [
     "model_name_of",
     "provider_of",
     "resolve_model",
+    "takes_cache_marks",
+    "takes_images_of_users_only",
     "takes_system_anywhere",
 ]
 
@@ -169,5 +171,23 @@ def takes_system_anywhere(model: BaseChatModel) -> bool:
 
     Strict chat templates behind an OpenAI-compatible server do not take them; set `system_role` there.
     """
-    bases = {kind.__name__ for kind in type(_inside(model)).__mro__}
-    return "BaseChatOpenAI" in bases or provider_of(model) in _TAKE_SYSTEM
+    return "BaseChatOpenAI" in _bases(model) or provider_of(model) in _TAKE_SYSTEM
+
+
+def takes_images_of_users_only(model: BaseChatModel) -> bool:
+    """Whether images in tool results are refused: by chat completions; OpenAI's other API takes them."""
+    speaks_openai = "BaseChatOpenAI" in _bases(model) or provider_of(model) == "openai"
+    return speaks_openai and getattr(_inside(model), "use_responses_api", None) is not True
+
+
+def takes_cache_marks(model: BaseChatModel) -> bool:
+    """Whether the prompt cache must be asked for by `cache_control`, as LangChain's package for Anthropic takes it."""
+    inner = _inside(model)
+    return "ChatAnthropic" in _bases(inner) or (
+        isinstance(inner, DeferredChatModel) and provider_of(inner) == "anthropic"
+    )
+
+
+def _bases(model: BaseChatModel) -> set[str]:
+    """Names of the model's class and those that it is made from; looking by name loads no provider's package."""
+    return {kind.__name__ for kind in type(_inside(model)).__mro__}

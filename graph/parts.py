@@ -11,7 +11,15 @@ from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.types import RetryPolicy
 
-from longthread.graph.models import context_window, model_name_of, resolve_model, takes_system_anywhere
+from longthread.graph.models import (
+    context_window,
+    model_name_of,
+    provider_of,
+    resolve_model,
+    takes_cache_marks,
+    takes_images_of_users_only,
+    takes_system_anywhere,
+)
 from longthread.nodes.history.weights import TokenMeter
 from longthread.nodes.requests import Requests
 from longthread.nodes.results import Finisher, Tracked
@@ -129,10 +137,14 @@ def _requests(model: BaseChatModel, kit: Sequence[BaseTool], options: AgentOptio
     if role == "auto":
         role = "system" if takes_system_anywhere(model) else "user"
     fixed = count_schemas([convert_to_openai_tool(item) for item in kit]) + count_text(prompt or "")
+    name, never_pruned = options.get("name", "longthread"), frozenset(options.get("never_pruned", ()))
     return Requests(
         system_prompt=prompt,
         system_role=role,
-        meter=TokenMeter(fixed, model_name_of(model)),
-        never_pruned=frozenset(options.get("never_pruned", ())),
-        name=options.get("name", "longthread"),
+        meter=TokenMeter(fixed, model_name_of(model), keep=never_pruned, agent=name),
+        never_pruned=never_pruned,
+        name=name,
+        provider=provider_of(model),
+        user_images=takes_images_of_users_only(model),
+        cache_marks=takes_cache_marks(model),
     )

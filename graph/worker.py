@@ -7,6 +7,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import RetryPolicy
 
+from longthread.graph.caching import bind
 from longthread.graph.models import context_window
 from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.tracing import LEAN
@@ -41,7 +42,7 @@ def build_worker(
     schemas = bind_schemas(with_files=workspace is not None)
     fitter = Fitter(config, count_schemas(schemas), context_window(model))
     builder = StateGraph(WorkerState)
-    call = make_call_worker(model.bind_tools(schemas), fitter)
+    call = make_call_worker(bind(model, schemas), fitter)
     builder.add_node("call_worker", call, retry_policy=retry, trace_policy=LEAN)
     builder.add_node("run_worker_tools", make_run_worker_tools(tools), trace_policy=LEAN)
     builder.add_node("review_worker", make_review_worker(limit), trace_policy=LEAN)

@@ -37,7 +37,8 @@ def normalised(answer: AIMessage, history: Sequence[AnyMessage], pruned: str | N
 
 def _extra(answer: AIMessage) -> dict[str, Any]:
     """What the provider sent beside; not the raw calls, which the tool calls repeat."""
-    return storable_dict({k: v for k, v in answer.additional_kwargs.items() if k not in ("tool_calls", "request")})
+    left_out = {"request", *(("tool_calls", "function_call") if answer.tool_calls or answer.invalid_tool_calls else ())}
+    return storable_dict({k: v for k, v in answer.additional_kwargs.items() if k not in left_out})
 
 
 def _free_id(wanted: str, history: Sequence[AnyMessage]) -> str:

@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage
 
+from longthread.nodes.history.cache_marks import with_cache_marks
+from longthread.nodes.history.pictures import images_by_user
+from longthread.nodes.history.reasoning import without_foreign_reasoning
 from longthread.nodes.history.request import build_request
 from longthread.nodes.history.weights import TokenMeter
 from longthread.nodes.state import Occupancy
@@ -22,16 +25,25 @@ class Requests:
     """Names of tools whose results are always shown whole."""
     name: str | None = None
     """The agent's own name; its answers carry it in the history and not on the wire."""
+    provider: str | None = None
+    """As LangChain calls it; reasoning that another house wrote stays out of the request."""
+    user_images: bool = False
+    """Images of tool results travel in a user message after them."""
+    cache_marks: bool = False
+    """The prompt cache must be asked for: blocks of the request carry `cache_control`, those of the state never."""
 
     def build(self, messages: Sequence[AnyMessage], pruned_through: str | None) -> list[AnyMessage]:
         """The next request: system prompt and history, repaired, pruned, with roles adapted."""
-        return build_request(
-            [self._unnamed(message) for message in messages],
+        own = without_foreign_reasoning(messages, self.provider)
+        request = build_request(
+            [self._unnamed(message) for message in own],
             system_prompt=self.system_prompt,
             pruned_through=pruned_through,
             system_role=self.system_role,
             keep=self.never_pruned,
         )
+        request = images_by_user(request) if self.user_images else request
+        return with_cache_marks(request) if self.cache_marks else request
 
     def _unnamed(self, message: AnyMessage) -> AnyMessage:
         """Some servers refuse a name on assistant messages, others a name with a space in it."""

@@ -6,7 +6,7 @@ compaction lies before it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -117,7 +117,7 @@ def read_record(n: int, message: BaseMessage) -> Record | None:
     if given <= 0:
         return None
     details: Any = message.usage_metadata.get("input_token_details") or {}
-    read, written = details.get("cache_read") or 0, details.get("cache_creation") or 0
+    read, written = details.get("cache_read") or 0, _written(details)
     stamp = _stamp(message)
     return Record(
         n=n,
@@ -131,6 +131,12 @@ def read_record(n: int, message: BaseMessage) -> Record | None:
         pruned=stamp.get("pruned"),
         stamp=Stamp(stamp["n"], stamp.get("first")) if isinstance(stamp.get("n"), int) else None,
     )
+
+
+def _written(details: Mapping[str, Any]) -> int:
+    """Tokens written to the cache; LangChain gives Anthropic's by their time to live, with 0 for their sum."""
+    by_time = sum(details.get(f"ephemeral_{time}_input_tokens") or 0 for time in ("5m", "1h"))
+    return int(details.get("cache_creation") or by_time)
 
 
 def _stamp(message: AIMessage) -> dict[str, Any]:

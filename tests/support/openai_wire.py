@@ -141,6 +141,11 @@ def _message_fault(n: int, message: Any) -> str | None:
     content = message.get("content")
     if not isinstance(content, str | list) and not (role == "assistant" and message.get("tool_calls")):
         return f"Invalid value for 'content': expected a string, got null. (messages[{n}])"
+    if role == "tool" and isinstance(content, list) and any(part.get("type") != "text" for part in content):
+        return (
+            f"Invalid 'messages[{n}]'. Image URLs are only allowed for messages with role 'user', but this message "
+            "with role 'tool' contains an image URL."
+        )
     for call in message.get("tool_calls", ()):
         function = call.get("function", {})
         if not NAME.fullmatch(function.get("name") or ""):
