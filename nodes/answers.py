@@ -7,21 +7,28 @@ from uuid import NAMESPACE_OID, uuid5
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall
 
 from longthread.nodes.history.content import with_calls
+from longthread.nodes.history.weights import UNKNOWN
 from longthread.tools.results import calls_of
 from longthread.tools.text import clean, storable, storable_dict
 
 MALFORMED = "malformed_arguments"
 
 
-def normalised(answer: AIMessage, history: Sequence[AnyMessage], pruned: str | None, name: str) -> AIMessage:
+def normalised(
+    answer: AIMessage, history: Sequence[AnyMessage], pruned: str | None, name: str, model: str | None = None
+) -> AIMessage:
     """The answer with a free id, free call ids, readable calls, and the stamp of its request.
+
+    `model` is the one that was asked for; a server may report another name for it.
 
     A server may repeat ids, number its calls anew in each answer, leave ids out, or cut a call's
     JSON off: such a call stays, so that the model gets an error result for it.
     """
     identity = _free_id(clean(answer.id or ""), history)
     calls = _calls(answer, identity, history)
-    stamp = {"n": len(history), "first": history[0].id if history else None, "pruned": pruned}
+    stamp: dict[str, Any] = {"n": len(history), "first": history[0].id if history else None, "pruned": pruned}
+    if model and model != UNKNOWN:
+        stamp["model"] = model
     return answer.model_copy(
         update={
             "id": identity,
@@ -33,6 +40,13 @@ def normalised(answer: AIMessage, history: Sequence[AnyMessage], pruned: str | N
             "response_metadata": storable(answer.response_metadata),
         }
     )
+
+
+def goes_on(history: Sequence[AnyMessage]) -> bool:
+    """The next request repeats the last one and its answer: that answer stands where its stamp says."""
+    newest = max((n for n, message in enumerate(history) if isinstance(message, AIMessage)), default=0)
+    stamp = history[newest].additional_kwargs.get("request") if history else None
+    return bool(newest and stamp and stamp["n"] == newest and stamp["first"] == history[0].id)
 
 
 def _extra(answer: AIMessage) -> dict[str, Any]:

@@ -35,7 +35,8 @@ def test_an_answer_says_for_which_request_it_was_given(tmp_path: Path) -> None:
     found = told(tmp_path, say("", call("echo", text="a")))
     first = found[0].id
     stamps = [m.additional_kwargs["request"] for m in found if isinstance(m, AIMessage)]
-    assert stamps == [{"n": 1, "first": first, "pruned": None}, {"n": 3, "first": first, "pruned": None}]
+    stamp = {"first": first, "pruned": None, "model": "scripted"}
+    assert stamps == [{"n": 1, **stamp}, {"n": 3, **stamp}]
 
 
 def test_it_carries_the_agents_name_in_the_history_and_none_on_the_wire(tmp_path: Path) -> None:
