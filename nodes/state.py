@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired, Protocol
 from uuid import NAMESPACE_OID, uuid5
 
-from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, convert_to_messages
+from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, convert_to_messages, messages_from_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -66,6 +66,9 @@ class CompactionState(TypedDict, total=False):
 class SegmentRecord(TypedDict):
     """One compaction; `compacted_from` is the checkpoint id before it."""
 
+    thread: NotRequired[str]
+    """In a fork: the thread that `compacted_from` lies in."""
+
     trigger: Trigger
     tokens_before: int
     tokens_after: int
@@ -110,7 +113,7 @@ def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) ->
     from its position and content, so that a replay gives the same. `RemoveMessage` removes. A
     summary stands before all that it does not stand for.
     """
-    merged: list[AnyMessage] = list(state or [])
+    merged: list[AnyMessage] = revived(state or [])
     places = {message.id: n for n, message in enumerate(merged)}
     for write in writes:
         given = after_summarised(_as_messages(write), merged)
@@ -135,7 +138,20 @@ def _as_messages(write: Any) -> list[Any]:
         return []
     # A bare pair of role and text; in strict mode a stored tuple comes back as a list.
     pair = isinstance(write, list) and len(write) == 2 and write[0] in ROLES and isinstance(write[1], str)
-    return list(convert_to_messages(write if isinstance(write, list) and not pair else [write]))
+    return list(convert_to_messages(revived(write) if isinstance(write, list) and not pair else [write]))
+
+
+def revived(stored: Sequence[Any]) -> list[Any]:
+    """The list; messages that a LangGraph server reads from its store as plain JSON are messages again."""
+    if not stored or not isinstance(stored[0], dict):
+        return list(stored)
+    return [_revived(item) for item in stored]
+
+
+def _revived(item: Any) -> Any:
+    """What is spelled in another way, as callers do, is left to LangChain."""
+    dumped = isinstance(item, dict) and {"additional_kwargs", "response_metadata"} <= set(item)
+    return messages_from_dict([{"type": item.get("type"), "data": item}])[0] if dumped else item
 
 
 def _with_id(message: BaseMessage, position: int, taken: Any) -> Any:
