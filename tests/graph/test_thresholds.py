@@ -22,6 +22,7 @@ from compactions import (
     worker,
 )
 from longthread.graph import CompactionConfig, ScriptedChatModel, build_agent, create_agent
+from longthread.graph.scripted import scripted_tokens
 from longthread.nodes.history.prune import CLEARED
 from longthread.tools.errors import SettingsError
 
@@ -120,6 +121,24 @@ def test_a_value_of_another_kind_is_an_error() -> None:
         create_agent(ScriptedChatModel([]), compaction={"compact_threshold": 1})  # type: ignore[arg-type]  # the point
 
 
+def test_a_model_that_never_reports_usage_is_compacted_too(saver: Any) -> None:
+    model = ScriptedChatModel([*looks(8, 150), "done"], usage=False)
+    graph = agent(model, small(**BOTH), checkpointer=saver)
+    given = {"messages": [("user", "go")]}
+    found = [data for _, data in graph.stream(given, thread(), stream_mode=["messages", "custom"])]
+    assert "compact_done" in names([event for event in found if isinstance(event, dict)])
+
+
+def test_another_model_with_a_smaller_window_is_checked_before_its_first_request(ask: Ask, saver: Any) -> None:
+    large = ScriptedChatModel([*looks(6, 150), "first"], model_name="large")
+    ask(agent(large, small(compact_request_threshold=5_000), checkpointer=saver), "go")
+    other = ScriptedChatModel(["second"], model_name="other")
+    graph = agent(other, small(compact_request_threshold=900), checkpointer=saver)
+    ask(graph, "go on")
+    assert values(graph)["segments"][0]["trigger"] == "compact_request_threshold"
+    assert scripted_tokens(other.requests[0]) + 230 < 900
+
+
 # The user's own wish
 
 
@@ -138,7 +157,7 @@ def test_a_wish_compacts_and_ends_without_a_request_of_the_model(ask: Ask, saver
     assert history(graph)[-1].content == "first"
     assert values(graph)["compact_request"] is None
     assert values(graph)["segments"][0]["trigger"] == "user"
-    assert "users_request" not in str(by.requests)
+    assert "<users_request" not in by.requests[0][1].text
 
 
 def test_its_text_is_told_to_the_worker_as_data(ask: Ask, saver: Any) -> None:
