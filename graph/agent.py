@@ -38,7 +38,7 @@ from longthread.nodes.routing import (
 )
 from longthread.nodes.settings import CompactionConfig, ReminderConfig, SystemRole
 from longthread.nodes.state import AgentState
-from longthread.nodes.tracing import LEAN
+from longthread.nodes.tracing import LEAN, untraced
 
 Tool = BaseTool | Callable[..., Any]
 
@@ -164,13 +164,13 @@ def _add_edges(builder: StateGraph[Any, Any, Any, Any], parts: AgentParts, optio
     direct = frozenset(tool.name for tool in parts.tools if tool.return_direct)
     ends = ["execute_tools", "__end__", *(["compact"] if parts.compaction else [])]
     after_reminder = ["execute_tools", "pre_request_check", *(["__end__"] if direct else [])]
-    builder.add_conditional_edges("inject_reminder", make_route_after_reminder(order, direct), after_reminder)
-    builder.add_conditional_edges("call_model", make_route_after_model(order), ends)
+    builder.add_conditional_edges("inject_reminder", untraced(make_route_after_reminder(order, direct)), after_reminder)
+    builder.add_conditional_edges("call_model", untraced(make_route_after_model(order)), ends)
     builder.add_edge("execute_tools", "inject_reminder")
     if not parts.compaction:
-        builder.add_conditional_edges(START, make_route_start_without(parts.name))
+        builder.add_conditional_edges(START, untraced(make_route_start_without(parts.name)))
         builder.add_edge("pre_request_check", "call_model")
         return
-    builder.add_conditional_edges(START, route_start)
-    builder.add_conditional_edges("pre_request_check", route_after_check)
-    builder.add_conditional_edges("compact", make_route_after_compact(parts.name))
+    builder.add_conditional_edges(START, untraced(route_start))
+    builder.add_conditional_edges("pre_request_check", untraced(route_after_check))
+    builder.add_conditional_edges("compact", untraced(make_route_after_compact(parts.name)))

@@ -10,7 +10,7 @@ from langgraph.types import RetryPolicy
 from longthread.graph.caching import bind
 from longthread.graph.models import context_window
 from longthread.nodes.settings import CompactionConfig
-from longthread.nodes.tracing import LEAN
+from longthread.nodes.tracing import LEAN, untraced
 from longthread.nodes.worker.call_worker import make_call_worker
 from longthread.nodes.worker.fit import Fitter
 from longthread.nodes.worker.review_worker import (
@@ -47,7 +47,7 @@ def build_worker(
     builder.add_node("run_worker_tools", make_run_worker_tools(tools), trace_policy=LEAN)
     builder.add_node("review_worker", make_review_worker(limit), trace_policy=LEAN)
     builder.add_edge(START, "call_worker")
-    builder.add_conditional_edges("call_worker", route_after_call)
-    builder.add_conditional_edges("run_worker_tools", route_after_tools)
-    builder.add_conditional_edges("review_worker", route_after_review)
+    builder.add_conditional_edges("call_worker", untraced(route_after_call))
+    builder.add_conditional_edges("run_worker_tools", untraced(route_after_tools))
+    builder.add_conditional_edges("review_worker", untraced(route_after_review))
     return builder.compile(name="compact_worker")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from longthread.graph.cli.parse import parser
+from longthread.graph.cli.traces import traces_sent
 
 COMMANDS = {
     "run": "longthread.graph.cli.work",
@@ -41,7 +42,8 @@ def _dispatch(argv: Sequence[str] | None) -> int:
         grammar.print_help()
         return 0
     command: Callable[[Namespace], int] = getattr(import_module(COMMANDS[given.command]), given.command)
-    return command(given)
+    with traces_sent():
+        return command(given)
 
 
 def _failed(error: BaseException) -> int:
