@@ -16,8 +16,11 @@ LongthreadError
 """
 
 
-class LongthreadError(Exception):
-    """The base of every error that longthread raises on purpose."""
+class LongthreadError(RuntimeError):
+    """The base of every error that longthread raises on purpose.
+
+    A `RuntimeError`, since a LangGraph server passes the text on for Python's own kinds only.
+    """
 
 
 class SettingsError(LongthreadError, ValueError):
