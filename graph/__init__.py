@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from longthread.graph.agent import build_agent, create_agent
     from longthread.graph.deferred import DeferredChatModel
+    from longthread.graph.exchange import export_thread, import_thread
+    from longthread.graph.lineage import fork, transcript
     from longthread.graph.locks import thread_lock
     from longthread.graph.models import resolve_model
     from longthread.graph.node import as_node
@@ -37,12 +39,16 @@ _HOMES = {
     "build_agent": "longthread.graph.agent",
     "create_agent": "longthread.graph.agent",
     "describe": "longthread.graph.threads",
+    "export_thread": "longthread.graph.exchange",
+    "fork": "longthread.graph.lineage",
+    "import_thread": "longthread.graph.exchange",
     "list_threads": "longthread.graph.threads",
     "load_settings": "longthread.graph.settings",
     "open_saver": "longthread.graph.savers",
     "replay_todos": "longthread.tools.todo",
     "resolve_model": "longthread.graph.models",
     "thread_lock": "longthread.graph.locks",
+    "transcript": "longthread.graph.lineage",
 }
 
 __all__ = [
@@ -61,12 +67,16 @@ __all__ = [
     "build_agent",
     "create_agent",
     "describe",
+    "export_thread",
+    "fork",
+    "import_thread",
     "list_threads",
     "load_settings",
     "open_saver",
     "replay_todos",
     "resolve_model",
     "thread_lock",
+    "transcript",
 ]
 
 
