@@ -228,3 +228,25 @@ def test_a_server_that_never_answers_costs_a_run_nothing(tmp_path: Path, openai_
     assert client == "client"
     assert seconds < 10
     assert time.monotonic() - began < 30
+
+
+# What a command of `longthread` does around its work.
+COMMAND = """
+from longthread.graph import ScriptedChatModel, create_agent
+from longthread.graph.cli.traces import traces_sent
+with traces_sent():
+    create_agent(ScriptedChatModel(["Done."])).invoke({"messages": [("user", "Hello.")]})
+"""
+
+
+@pytest.mark.slow
+def test_a_command_ends_soon_with_one_line_when_its_trace_server_is_gone(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    on = {"LANGSMITH_TRACING": "true", "LANGSMITH_ENDPOINT": f"http://127.0.0.1:{port}", "LANGSMITH_API_KEY": "x"}
+    env, began = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **on}, time.monotonic()
+    command = [sys.executable, "-c", COMMAND]
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert time.monotonic() - began < 30
+    assert done.stderr.startswith("longthread: warning: not traced: ")
+    assert done.stderr.count("\n") == 1
