@@ -205,6 +205,8 @@ class WorkerTools:
 
     def _refer(self, args: AddReference, desk: Desk) -> tuple[str, Desk]:
         path = self._files().relative(args.path)
+        if self._files().kind(path) is None:
+            raise WorkspaceError(f"{path!r} does not exist; name a file that is there")
         reference = Reference(path=path, note=one_line(args.note, 120))
         others = [known for known in desk["references"] if known["path"] != path]
         return f"Reference to {path} added.", {**desk, "references": [*others, reference]}

@@ -65,7 +65,8 @@ class Compactor:
             tokens = self.opener.requests.occupancy(state)["tokens"]
             return skipped(state, trigger, plan.outcome, tokens, plan.reason)
         emit("compact_start", trigger=trigger, tokens_before=plan["tokens_before"], messages=plan["summarised"])
-        given = self.opener.worker_input(state, plan, state.get("compact_request") or "")
+        wish = state.get("compact_request")
+        given = self.opener.worker_input(state, plan, wish if isinstance(wish, str) else "")
         return Opened(given, calls_worker=not _breaker_forbids(state, trigger), began=began)
 
     def close(self, state: AgentState, opened: Opened, result: dict[str, Any], origin: Origin) -> dict[str, Any]:

@@ -19,6 +19,7 @@ class Verdict:
     """What is wrong with a text as a summary; nothing is wrong when every field is empty."""
 
     blank: bool = False
+    """No text, or none under any heading."""
     missing: tuple[str, ...] = ()
     tokens_over: int = 0
 
@@ -35,9 +36,9 @@ class Verdict:
 
 def judge(text: str, limit: int) -> Verdict:
     """Whether the text is a summary of at most `limit` tokens with all five sections."""
-    if not text.strip():
-        return Verdict(blank=True)
     found = read_sections(text)
+    if not text.strip() or (found and not any(found.values())):
+        return Verdict(blank=True)
     missing = tuple(name for name in SECTIONS if name not in found)
     return Verdict(missing=missing, tokens_over=max(0, count_text(text) - limit))
 

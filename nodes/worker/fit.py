@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from longthread.nodes.history.repair import repair
 from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.worker.opening import render_opening, worker_prompt
-from longthread.nodes.worker.state import WorkerState, conversation
+from longthread.nodes.worker.state import Brief, WorkerState, conversation
 from longthread.tools.cut import cut_middle
 from longthread.tools.tokens import count_message
 
@@ -77,11 +77,13 @@ class Fitter:
         if state["status"]["shrinks"] or bare + _tokens(log) + most > share:
             log = _with_old_reads_shortened(log)
         room = min(most, max(SMALLEST_OVERVIEW, share - bare - _tokens(log)))
-        return [SystemMessage(worker_prompt()), _opening(state, room), *log]
+        opening = HumanMessage(render_opening(state["brief"][0], room), id="opening")
+        return [SystemMessage(worker_prompt()), opening, *log]
 
     def _bare(self, state: WorkerState) -> int:
         """A request without overview, previous summary and log."""
-        return self._size([SystemMessage(worker_prompt()), _opening(state, 0)])
+        brief: Brief = {**state["brief"][0], "entries": [], "previous": ""}
+        return self._size([SystemMessage(worker_prompt()), HumanMessage(render_opening(brief, 0))])
 
     def _most(self, state: WorkerState) -> int:
         """What overview and previous summary may take at most, in local tokens."""
@@ -101,10 +103,6 @@ class Fitter:
 
 def _tokens(messages: Sequence[AnyMessage]) -> int:
     return sum(map(count_message, messages))
-
-
-def _opening(state: WorkerState, room: int) -> HumanMessage:
-    return HumanMessage(render_opening(state["brief"][0], room), id="opening")
 
 
 def _requests_left(state: WorkerState) -> tuple[int, int]:

@@ -49,7 +49,8 @@ def _with_plain_text(state: WorkerState, limit: int) -> Desk:
     if desk["summary"] or answer is None or answer.tool_calls or "summary" not in state["status"]["asked_for"]:
         return desk
     text = text_of(answer)
-    complete = not judge(text, limit).missing and bool(text.strip()) and not is_cut_off(answer)
+    verdict = judge(text, limit)
+    complete = not (verdict.blank or verdict.missing or is_cut_off(answer))
     return {**desk, "draft": text} if complete else desk
 
 

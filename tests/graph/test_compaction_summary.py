@@ -32,6 +32,8 @@ GOOD = summary("the good one")
 NOT_VALID: dict[str, list[Any]] = {
     "empty": [writes("")],
     "blank": [writes(" \n\t")],
+    "headings alone": [writes(summary(""))],
+    "headings alone, in plain text": [summary("")],
     "an error text": [writes("Error: the server is overloaded")],
     "cut by its output limit": [say("", call("write_summary", text=GOOD), finish_reason="length")],
     "cut, as anthropic says it": [

@@ -112,6 +112,12 @@ def test_a_reference_is_one_line_and_named_once(do: Worker) -> None:
     assert do.desk["references"] == [{"path": "a.py", "note": "the lexer"}]
 
 
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "gone.py"])
+def test_a_reference_to_what_is_not_there_is_an_error(do: Worker, path: str) -> None:
+    assert do("add_reference", path=path).startswith("Error: ")
+    assert (do.status, do.desk) == ("error", EMPTY_DESK)
+
+
 @pytest.mark.parametrize("tool", ["read_file", "mark_read_required"])
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "gone.py", "link.py", "binary.py", "", "a\nb.py"])
 def test_what_the_workspace_refuses_is_an_error_result(do: Worker, tmp_path: Path, tool: str, path: str) -> None:
