@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from longthread.graph.locks import thread_lock
     from longthread.graph.models import resolve_model
     from longthread.graph.node import as_node
+    from longthread.graph.rehearsal import dry_run
+    from longthread.graph.rehearsal_report import DryRun
+    from longthread.graph.retention import prune_thread
     from longthread.graph.savers import open_saver
     from longthread.graph.scripted import ScriptedChatModel
     from longthread.graph.settings import load_settings
@@ -27,6 +30,7 @@ _HOMES = {
     "AgentState": "longthread.nodes.state",
     "CompactionConfig": "longthread.nodes.settings",
     "DeferredChatModel": "longthread.graph.deferred",
+    "DryRun": "longthread.graph.rehearsal_report",
     "LongthreadError": "longthread.tools.errors",
     "ReminderConfig": "longthread.nodes.settings",
     "ScriptedChatModel": "longthread.graph.scripted",
@@ -39,12 +43,14 @@ _HOMES = {
     "build_agent": "longthread.graph.agent",
     "create_agent": "longthread.graph.agent",
     "describe": "longthread.graph.threads",
+    "dry_run": "longthread.graph.rehearsal",
     "export_thread": "longthread.graph.exchange",
     "fork": "longthread.graph.lineage",
     "import_thread": "longthread.graph.exchange",
     "list_threads": "longthread.graph.threads",
     "load_settings": "longthread.graph.settings",
     "open_saver": "longthread.graph.savers",
+    "prune_thread": "longthread.graph.retention",
     "replay_todos": "longthread.tools.todo",
     "resolve_model": "longthread.graph.models",
     "thread_lock": "longthread.graph.locks",
@@ -55,6 +61,7 @@ __all__ = [
     "AgentState",
     "CompactionConfig",
     "DeferredChatModel",
+    "DryRun",
     "LongthreadError",
     "ReminderConfig",
     "ScriptedChatModel",
@@ -67,12 +74,14 @@ __all__ = [
     "build_agent",
     "create_agent",
     "describe",
+    "dry_run",
     "export_thread",
     "fork",
     "import_thread",
     "list_threads",
     "load_settings",
     "open_saver",
+    "prune_thread",
     "replay_todos",
     "resolve_model",
     "thread_lock",
