@@ -11,7 +11,7 @@ https://docs.claude.com/en/docs/build-with-claude/prompt-caching
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 
 MARK: Final = {"type": "ephemeral"}
 _KEY: Final = "cache_control"
@@ -30,16 +30,31 @@ def with_cache_marks(request: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 
 def _marked(message: M) -> M:
-    """With a mark on its last block; as it is where there is none, or it is blank, which Anthropic refuses."""
-    content = message.content
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-    if not blocks or not isinstance(blocks[-1], dict) or _is_blank(blocks[-1]):
+    """With a mark on the last block that can carry one; as it is where there is none."""
+    blocks = _blocks(message)
+    at = next((n for n in range(len(blocks) - 1, -1, -1) if _can_carry(blocks[n])), None)
+    if at is None:
         return message
-    return message.model_copy(update={"content": [*blocks[:-1], {**blocks[-1], _KEY: dict(MARK)}]})
+    return message.model_copy(update={"content": [*blocks[:at], {**blocks[at], _KEY: dict(MARK)}, *blocks[at + 1 :]]})
 
 
-def _is_blank(block: dict[str, Any]) -> bool:
-    return block.get("type") == "text" and not block["text"].strip()
+def _blocks(message: BaseMessage) -> list[Any]:
+    """Its content as blocks that are on the wire what the content is: a result of plain text stays one."""
+    if not isinstance(message.content, str):
+        return list(message.content)
+    if not message.content.strip():
+        return []
+    if not isinstance(message, ToolMessage):
+        return [{"type": "text", "text": message.content}]
+    answered = {"type": "tool_result", "tool_use_id": message.tool_call_id, "is_error": message.status == "error"}
+    return [{**answered, "content": message.content}]
+
+
+def _can_carry(block: Any) -> bool:
+    """Anthropic refuses a mark on blank text; of an image in OpenAI's form its package drops it."""
+    if not isinstance(block, dict) or block.get("type") == "image_url":
+        return False
+    return block.get("type") != "text" or bool(block["text"].strip())
 
 
 def _unmarked(message: M) -> M:
