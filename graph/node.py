@@ -31,16 +31,19 @@ def as_node(
             where the parent has a saver; the node must not then run in parallel. `False` starts fresh each
             time, and may.
 
-    The node carries the graph's name. A tool that hands over to a node of the parent
+    The node carries the graph's name. Stream the parent with `subgraphs=True` to see tokens and events; a
+    replaced history does not appear in its own stream of messages. A tool that hands over to a node of the parent
     (`Command(graph=Command.PARENT)`) with the history in its update follows `mode` too.
 
     Raises:
-        SettingsError: an unknown mode; when the node runs, a parent's state without `messages` or, in mode
-            `"replace"`, without a reducer on them.
+        SettingsError: an unknown mode, a graph that is not compiled; when the node runs, a parent's state
+            without `messages` or, in mode `"replace"`, without a reducer on them.
         ThreadBusy: two copies at once on one thread with `memory=True`.
     """
     if mode not in ("replace", "last"):
         raise SettingsError(f"mode={mode!r} is neither 'replace' nor 'last'")
+    if not isinstance(graph, CompiledStateGraph):
+        raise SettingsError(f"as_node takes a compiled graph, not {type(graph).__name__}; call .compile() first")
     inner = graph.copy(update={"checkpointer": True if memory else None})
     passage = Passage(mode, frozenset(inner.builder.schemas[inner.builder.input_schema]))
 

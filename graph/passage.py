@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage, convert_to_messages
 from langgraph.types import Command, Overwrite
 
+from longthread.nodes.history.snapshot import snapshot_todos
 from longthread.nodes.state import merge_messages
 from longthread.tools.errors import SettingsError
 
@@ -35,9 +36,16 @@ class Passage:
         return values["messages"]
 
     def back(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """The parent's update from what the agent returned."""
-        whole: list[BaseMessage] = result["messages"]
-        return {**result, "messages": Overwrite(list(whole)) if self.mode == "replace" else answer_of(whole)}
+        """The parent's update from what the agent returned.
+
+        The answer alone does not show the snapshot of the todos that a compaction left in the
+        history, so with it they travel as the list that they were.
+        """
+        whole: list[AnyMessage] = result["messages"]
+        if self.mode == "replace":
+            return {**result, "messages": Overwrite(list(whole))}
+        update = {**result, "messages": answer_of(whole)}
+        return update | {"todos": result["todos"] or snapshot_todos(whole)} if "todos" in result else update
 
     def over(self, command: Command[Any]) -> Command[Any]:
         """A handoff to the parent as it is, but for the agent's whole history in its update, which follows the mode."""

@@ -24,7 +24,7 @@ def snapshot_message(messages: Sequence[AnyMessage], todos: Sequence[TodoItem], 
     if not remaining:
         return None
     text = f"{INTRO}\n{format_todos(remaining)}\n{OUTRO}"
-    kept = {"source": SOURCE, "written": _last_written(messages)}
+    kept = {"source": SOURCE, "written": _last_written(messages), "todos": remaining}
     return SystemMessage(text, id=f"todo-snapshot-{number}", additional_kwargs=kept)
 
 
@@ -45,6 +45,12 @@ def carried_snapshot(messages: Sequence[AnyMessage]) -> SystemMessage | None:
     written = _last_written(messages)
     is_newest = snapshot is not None and written in (None, snapshot.additional_kwargs.get("written"))
     return snapshot if is_newest else None
+
+
+def snapshot_todos(messages: Sequence[AnyMessage]) -> list[TodoItem]:
+    """The items of the carried snapshot, for a caller who will not see it."""
+    carried = carried_snapshot(messages)
+    return list(carried.additional_kwargs.get("todos", [])) if carried else []
 
 
 def _last_written(messages: Sequence[AnyMessage]) -> str | None:

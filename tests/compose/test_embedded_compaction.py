@@ -9,11 +9,12 @@ import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import MessagesState
 
 import parents
-from agents import Ask, history, thread
+from agents import Ask, history, plan, thread, todo
 from compacting import shorten
-from longthread.graph import CompactionConfig, open_saver
+from longthread.graph import CompactionConfig, as_node, open_saver
 from longthread.graph.scripted import call
 from longthread.nodes.state import merge_messages
 from parents import WRAPS, parent, resumable, summarising
@@ -71,6 +72,20 @@ def test_killed_in_the_workers_second_step_it_goes_on_there(tmp_path: Path, name
         assert graph.get_state(thread()).tasks == ()
     assert (found[0].type == "system") == name.startswith("replace")
     assert_valid(found)
+
+
+class SharingTodos(MessagesState):
+    todos: list[dict[str, str]]
+
+
+@pytest.mark.parametrize("memory", [True, False], ids=["memory", "fresh"])
+def test_in_last_mode_the_open_todos_outlive_a_compaction(ask: Ask, saver: Saver, memory: bool) -> None:
+    """The snapshot stands in a history that the parent does not get."""
+    agent, worker = summarising([plan(todo()), "word " * 700, "On."])
+    graph = parent(as_node(agent, "last", memory=memory), saver, SharingTodos)
+    assert ask(graph, "tell me")["todos"] == [todo()]
+    assert worker.calls == 1
+    assert ask(graph, "go on")["todos"] == [todo()]
 
 
 def summary(number: int, *through: str) -> SystemMessage:

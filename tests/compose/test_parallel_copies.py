@@ -11,8 +11,9 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from agents import Ask, Graph, plan, todo
-from longthread.graph import ScriptedChatModel, as_node, create_agent
+from longthread.graph import ScriptedChatModel, as_node, build_agent, create_agent
 from longthread.tools.errors import SettingsError, ThreadBusy
+from parents import parent
 
 Saver = BaseCheckpointSaver[Any]
 PARTS = ["part 0", "part 1", "part 2"]
@@ -76,3 +77,17 @@ def test_replace_refuses_a_parent_whose_messages_have_no_reducer(ask: Ask) -> No
     builder.add_edge(START, "agent")
     with pytest.raises(SettingsError, match="add_messages"):
         ask(builder.compile(), "go")
+
+
+def test_a_graph_that_is_not_compiled_is_refused() -> None:
+    with pytest.raises(SettingsError, match="compile"):
+        as_node(build_agent(ScriptedChatModel([])))  # type: ignore[arg-type]  # meant
+
+
+def test_a_parent_without_messages_is_refused(ask: Ask) -> None:
+    class Other(TypedDict):
+        text: str
+
+    graph = parent(as_node(create_agent(ScriptedChatModel([]))), None, Other)
+    with pytest.raises(SettingsError, match="'messages'"):
+        ask(graph, {"text": "go"})
