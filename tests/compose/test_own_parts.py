@@ -9,14 +9,16 @@ from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import MessagesState
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolRuntime
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
+from pydantic import BaseModel
 
 from agents import Ask, ask_sync, results
-from longthread.graph import AgentState, ScriptedChatModel, build_agent, create_agent
+from longthread.graph import AgentState, ScriptedChatModel, as_node, build_agent, create_agent
 from longthread.graph.scripted import Step, call, say
-from longthread.tools.errors import SettingsError
+from longthread.tools.errors import RequestLimitReached, SettingsError
 from parents import Wrap, parent, summarising
 
 Saver = BaseCheckpointSaver[Any]
@@ -74,6 +76,7 @@ async def awaited(text: str) -> str:
     return f"awaited {text}"
 
 
+TOO_MANY: list[Step] = [call("awaited", text="c"), call("awaited", text="d"), "Three."]
 TWO_NOTES = say("", call("note", text="one"), call("note", text="two"))
 
 
@@ -170,3 +173,35 @@ def test_a_node_of_ones_own_that_watches_each_answer(ask: Ask, saver: Saver) -> 
     builder.add_edge("call_model", "watch")
     assert ask(builder.compile(checkpointer=saver), "go")["messages"][-1].content == "Done."
     assert seen == ["", "Done."]
+
+
+def test_many_steps_inside_do_not_count_against_a_small_default(ask: Ask, saver: Saver, wrap: Wrap) -> None:
+    model = ScriptedChatModel([*(call("awaited", text=str(n)) for n in range(15)), "Done."])
+    graph = parent(wrap(create_agent(model, [awaited])), saver)
+    assert ask(graph, "go")["messages"][-1].content == "Done."
+
+
+def test_max_requests_counts_for_each_turn_of_the_parent(ask: Ask, saver: Saver, wrap: Wrap) -> None:
+    steps: list[Step] = [call("awaited", text="a"), "One.", call("awaited", text="b"), "Two.", *TOO_MANY]
+    graph = parent(wrap(create_agent(ScriptedChatModel(steps), [awaited], max_requests=2)), saver)
+    assert ask(graph, "go")["messages"][-1].content == "One."
+    assert ask(graph, "go on")["messages"][-1].content == "Two."
+    with pytest.raises(RequestLimitReached):
+        ask(graph, "too much", durability="sync")
+    assert ask(graph, None)["messages"][-1].content == "Three."
+
+
+class Validated(BaseModel):
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+@dataclass
+class Held:
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+@pytest.mark.parametrize("schema", [Validated, Held])
+def test_the_parents_state_may_be_a_model_or_a_dataclass(ask: Ask, saver: Saver, schema: type[Any]) -> None:
+    graph = parent(as_node(create_agent(ScriptedChatModel(["One.", "Two."]))), saver, schema)
+    ask(graph, "go")
+    assert [m.content for m in ask(graph, "go on")["messages"]] == ["go", "One.", "go on", "Two."]
