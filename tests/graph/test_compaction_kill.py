@@ -126,10 +126,10 @@ def test_with_the_default_durability_no_kill_makes_the_worker_repeat(tmp_path: P
 
 
 class Cancelled:
-    """A run that is cancelled after a write of its saver, looked at, and resumed."""
+    """A run that is cancelled around a write of its saver, looked at, and resumed."""
 
-    def __init__(self, folder: Path, at: int) -> None:
-        self.log, self.at = logger(folder / "log"), at
+    def __init__(self, folder: Path, at: int, when: str) -> None:
+        self.log, self.at = logger(folder / "log"), (at, when)
         self.saver = watched(folder / "t.db", self.log, self._cut)
         self.graph = agent(write_workspace(folder / "workspace"), self.log, self.saver)
         asyncio.run(self._cancel())
@@ -147,7 +147,7 @@ class Cancelled:
             await self.task
 
     def _cut(self, number: int, when: str) -> None:
-        if (number, when) == (self.at, "after"):
+        if (number, when) == self.at:
             self.loop.call_soon_threadsafe(self.task.cancel)
 
 
@@ -161,13 +161,27 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[int
     return every_fingerprint(graph), list(kill_matrix.around_the_worker(read_log(folder / "log")))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 0.99])
-def test_a_cancellation_leaves_the_old_history_or_the_new_one(
-    tmp_path: Path, whole: tuple[list[str], list[int]], share: float
-) -> None:
+def assert_cancelled_well(folder: Path, whole: tuple[list[str], list[int]], place: int, when: str) -> None:
+    """Old or new, nothing finished sent again, the same end."""
     every, writes = whole
-    cancelled = Cancelled(tmp_path, writes[int(len(writes) * share)])
-
+    cancelled = Cancelled(folder, writes[place], when)
     assert cancelled.stored in every
     assert not set(cancelled.again) & set(cancelled.finished)
     assert cancelled.final == every[-1]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("place", [3, 8, 13, 18, 23])
+def test_a_cancellation_leaves_the_old_history_or_the_new_one(
+    tmp_path: Path, whole: tuple[list[str], list[int]], place: int, when: str
+) -> None:
+    assert_cancelled_well(tmp_path, whole, place, when)
+
+
+@pytest.mark.kill
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_cancellation_at_any_write_leaves_the_old_history_or_the_new_one(
+    tmp_path: Path, whole: tuple[list[str], list[int]], when: str
+) -> None:
+    for place in range(len(whole[1])):
+        assert_cancelled_well(tmp_path / str(place), whole, place, when)
