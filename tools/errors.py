@@ -7,7 +7,6 @@ LongthreadError
 │   └── ContextRefused        the provider refused the same request twice as too long
 ├── WorkspaceError            a path or a file that a tool cannot serve
 ├── RequestLimitReached       `max_requests` ended the run; resume it to go on
-├── CompactionError           a compaction that could not be carried out
 └── ThreadError               threads and their store
     ├── ThreadNotFound
     ├── ThreadBusy
@@ -55,10 +54,6 @@ class RequestLimitReached(LongthreadError):
             "thread to go on for as many again, or build it with a larger limit"
         )
         self.limit = limit
-
-
-class CompactionError(LongthreadError):
-    """A compaction that was asked for and could not be carried out."""
 
 
 class ThreadError(LongthreadError):
