@@ -27,7 +27,7 @@ def transcript(graph_or_saver: Graph | BaseCheckpointSaver[Any], thread: str) ->
         ThreadNotFound: there is no such thread.
         StoreUnusable: it cannot be read.
     """
-    graph = _graph(graph_or_saver)
+    graph = graph_of(graph_or_saver)
     now = describe(graph, thread)
     return whole([*(before(graph, thread, segment) for segment in now.segments), now.messages])
 
@@ -68,7 +68,7 @@ def fork(graph_or_saver: Graph | BaseCheckpointSaver[Any], thread: str, new: str
         ThreadNotFound: there is no such thread.
         ThreadError: `new` exists, or there is no such segment, or what stood before it is gone.
     """
-    graph = _graph(graph_or_saver)
+    graph = graph_of(graph_or_saver)
     details, origin = describe(graph, thread), thread
     if exists(graph.checkpointer, new):  # type: ignore[arg-type]  # a graph that is read from has a saver
         raise ThreadError(f"a thread is named {new!r} already; choose another name for the fork")
@@ -111,5 +111,6 @@ def standing(messages: Sequence[AnyMessage]) -> str:
     return "call_model" if answered or last is None else "inject_reminder"
 
 
-def _graph(graph_or_saver: Graph | BaseCheckpointSaver[Any]) -> Graph:
+def graph_of(graph_or_saver: Graph | BaseCheckpointSaver[Any]) -> Graph:
+    """The graph itself, or one that reads what the saver holds."""
     return reader(graph_or_saver) if isinstance(graph_or_saver, BaseCheckpointSaver) else graph_or_saver

@@ -41,6 +41,24 @@ class ThreadSaver(ContinuedSaver):
         """Close the store; a run that still uses it fails with `StoreUnusable`."""
 
     @abstractmethod
+    def parents(self, thread_id: str) -> dict[str, str | None]:
+        """The checkpoints of the thread's own namespace, each with the one that it continues."""
+
+    @abstractmethod
+    def rewrite(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, channels: Sequence[str]
+    ) -> None:
+        """Store a checkpoint once more, with other values of these channels; use `prune_thread`."""
+
+    @abstractmethod
+    def thin(self, thread_id: str, gone: Sequence[str], bare: Sequence[str], *, before: str) -> None:
+        """Delete rows that no other one needs, in an open `transaction`; use `prune_thread`."""
+
+    @abstractmethod
+    def shrink(self) -> None:
+        """Give back the room of deleted rows, where the store can."""
+
+    @abstractmethod
     def latch(self, thread_id: str) -> Latch:
         """The thread's lock, not taken yet; use `thread_lock`."""
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from longthread.graph.savers.continuity import Chains, Standing, namespace_of, t
 from longthread.graph.savers.postgres_errors import settings_of, shown, typed
 from longthread.graph.savers.postgres_latch import KEY, PostgresLatch, lock_seed
 from longthread.graph.savers.strict import StrictSerializer
+from longthread.graph.savers.thinning import POSTGRES, thin
 from longthread.tools.text import clean, storable
 
 Cursor = psycopg.Cursor[DictRow]
@@ -28,6 +29,14 @@ CONNECTIONS = 8
 """Most connections of one saver; they are opened when they are needed."""
 SESSION: Final[dict[str, Any]] = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
 ROW = ("thread_id", "checkpoint_ns", "checkpoint_id")
+PARENTS = "SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = %s AND checkpoint_ns = ''"
+UNSET = "DELETE FROM checkpoint_blobs WHERE thread_id = %s AND checkpoint_ns = '' AND channel = %s AND version = %s"
+UNUSED = """
+DELETE FROM checkpoint_blobs WHERE thread_id = %s AND (checkpoint_ns, channel, version) NOT IN (
+  SELECT c.checkpoint_ns, v.key, v.value FROM checkpoints c, jsonb_each_text(c.checkpoint -> 'channel_versions') v
+  WHERE c.thread_id = %s
+)
+"""
 STANDING = """
 SELECT (SELECT checkpoint_id FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = %(namespace)s
         ORDER BY checkpoint_id DESC LIMIT 1) AS newest,
@@ -114,7 +123,10 @@ class PostgresThreads(ThreadSaver, PostgresSaver):
 
     @contextmanager
     def transaction(self, config: RunnableConfig) -> Iterator[None]:
-        """One writer in a namespace at a time."""
+        """One writer in a namespace at a time; inside an open one it is part of that."""
+        if getattr(self._open, "cursor", None) is not None:
+            yield
+            return
         seed = lock_seed("write", thread_of(config), namespace_of(config))
         with self._cursor(pipeline=True) as cursor:
             cursor.execute(f"SELECT pg_advisory_xact_lock({KEY})", (seed,))
@@ -141,6 +153,30 @@ class PostgresThreads(ThreadSaver, PostgresSaver):
         """As LangGraph's, without what Postgres takes in no text (NUL, lone surrogates)."""
         values = {k: clean(v) if isinstance(v, str) else v for k, v in checkpoint["channel_values"].items()}
         return super().put(_texts(config), {**checkpoint, "channel_values": values}, metadata, new_versions)
+
+    def parents(self, thread_id: str) -> dict[str, str | None]:
+        """The checkpoints of the thread's own namespace, each with the one that it continues."""
+        with self._cursor() as cursor:
+            rows = cursor.execute(PARENTS, (thread_id,)).fetchall()
+        return {row["checkpoint_id"]: row["parent_checkpoint_id"] for row in rows}
+
+    def rewrite(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, channels: Sequence[str]
+    ) -> None:
+        """Values lie in rows of their own, which LangGraph never writes twice: the old ones go first."""
+        versions = {name: checkpoint["channel_versions"][name] for name in channels}
+        with self._cursor() as cursor:
+            cursor.executemany(UNSET, [(thread_of(config), name, version) for name, version in versions.items()])
+            self.put(config, checkpoint, metadata, versions)
+
+    def thin(self, thread_id: str, gone: Sequence[str], bare: Sequence[str], *, before: str) -> None:
+        """Delete rows that no other one needs, and the values that only they had."""
+        with self._cursor(pipeline=True) as cursor:
+            thin(cursor, POSTGRES, thread_id, gone, bare, before)
+            cursor.execute(UNUSED, (thread_id, thread_id))
+
+    def shrink(self) -> None:
+        """The server takes care of that itself."""
 
 
 def _texts(config: RunnableConfig) -> RunnableConfig:

@@ -3,18 +3,20 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from longthread.graph.latches import FileLatch, MemoryLatch
 from longthread.graph.savers.base import BAD_NAME, Latch, ThreadSaver
 from longthread.graph.savers.continuity import Chains, Standing, namespace_of, thread_of
 from longthread.graph.savers.strict import StrictSerializer
+from longthread.graph.savers.thinning import SQLITE, thin
 from longthread.tools.errors import StoreUnusable, ThreadError
 
 BUSY_SECONDS = 10.0
@@ -30,6 +32,7 @@ WAYS_OUT: Final = {
     "SQLITE_CORRUPT": "restore a backup, or choose another file",
     "SQLITE_NOTADB": "choose another file",
 }
+PARENTS = "SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ''"
 STANDING = """
 SELECT (SELECT checkpoint_id FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = :namespace
         ORDER BY checkpoint_id DESC LIMIT 1),
@@ -115,6 +118,28 @@ class SqliteThreads(ThreadSaver, SqliteSaver):
         names = {"thread": thread_of(config), "namespace": namespace_of(config), "checkpoint": checkpoint_id}
         with self.cursor(transaction=False) as cursor:
             return Standing(*cursor.execute(STANDING, names).fetchone())
+
+    def parents(self, thread_id: str) -> dict[str, str | None]:
+        """The checkpoints of the thread's own namespace, each with the one that it continues."""
+        with self.cursor(transaction=False) as cursor:
+            return dict(cursor.execute(PARENTS, (thread_id,)).fetchall())
+
+    def rewrite(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, channels: Sequence[str]
+    ) -> None:
+        """The row holds its values itself."""
+        self.put(config, checkpoint, metadata, {})
+
+    def thin(self, thread_id: str, gone: Sequence[str], bare: Sequence[str], *, before: str) -> None:
+        """Delete rows that no other one needs."""
+        with self.cursor() as cursor:
+            thin(cursor, SQLITE, thread_id, gone, bare, before)
+
+    def shrink(self) -> None:
+        """Write the file anew without its gaps; left for another time while another process uses it."""
+        with suppress(StoreUnusable), self.cursor(transaction=False) as cursor:
+            cursor.execute("VACUUM")
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 @contextmanager
