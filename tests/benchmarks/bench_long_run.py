@@ -18,10 +18,11 @@ def main() -> None:
     loops = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     with TemporaryDirectory() as folder:
         run = LongRun(Path(folder) / "t.db", loops).run()
-        milliseconds = [seconds * 1_000 for seconds in run.tenths(lambda loop: loop.seconds)]
+        figures = {"wall": run.tenths(lambda loop: loop.seconds), "processor": run.tenths(lambda loop: loop.cpu)}
         size = run.file_size()
-    print("ms per loop:", ", ".join(f"{value:.1f}" for value in milliseconds))
-    print(f"last tenth / first tenth: {milliseconds[-1] / milliseconds[0]:.2f}")
+    for name, tenths in figures.items():
+        print(f"ms per loop ({name}):", ", ".join(f"{seconds * 1_000:.1f}" for seconds in tenths))
+        print(f"last tenth / first tenth ({name}): {tenths[-1] / tenths[0]:.2f}")
     print(f"{len(run.values['segments'])} compactions, {size / loops / 1_000:.1f} KB of file per loop")
 
 

@@ -32,6 +32,8 @@ class Loop(NamedTuple):
     """What stood when a loop's request was sent."""
 
     seconds: float
+    cpu: float
+    """Seconds of this process, which others do not blur."""
     work: int
     """Whatever the test counts."""
     tokens: int
@@ -78,7 +80,7 @@ class LongRun:
         if self.left < 0:
             return say("Enough for now.")
         tokens = scripted_tokens(messages) + self.schemas
-        self.seen.append(Loop(time.perf_counter(), self.work(), tokens))
+        self.seen.append(Loop(time.perf_counter(), time.process_time(), self.work(), tokens))
         return say(f"I look at {len(self.seen)}.", call("look", number=len(self.seen)))
 
     def tenths(self, of: Callable[[Loop], float]) -> list[float]:
