@@ -1,5 +1,6 @@
 """Thinning a thread: what is read, forked and resumed afterwards is the same, on SQLite and Postgres."""
 
+import json
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.memory import InMemorySaver
 
+import kill_prune
 from agents import history, thread
 from compactions import agent, looks, small, sources, values, worker, writes
 from long_threads import EVERYTHING, looked, looking, said
@@ -17,6 +19,7 @@ from longthread.graph import (
     ThreadBusy,
     ThreadError,
     create_agent,
+    export_thread,
     fork,
     open_saver,
     prune_thread,
@@ -26,8 +29,9 @@ from longthread.graph import (
 from longthread.graph.scripted import ScriptedChatModel
 from longthread.graph.threads import describe
 from longthread.tools.errors import RequestLimitReached
+from stores import in_another_process
 
-LONG: Any = {**thread(), "recursion_limit": 500}
+LONG: Any = {**thread(), "recursion_limit": 2_000}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -202,3 +206,28 @@ def test_a_saver_that_cannot_prune_says_so() -> None:
     looked(saver, looks=3)
     with pytest.raises(ThreadError, match="use a saver from open_saver"):
         prune_thread(saver, "t")
+
+
+def test_a_pruned_file_holds_at_most_twice_the_conversation(tmp_path: Path) -> None:
+    compaction = small(
+        compact_request_threshold=20_000,
+        retained_tokens=2_000,
+        auto_read_budget=500,
+        summary_max_tokens=1_000,
+        pinned_user_tokens=500,
+        prune_min_savings=1_000_000,
+    )
+    with open_saver(tmp_path / "threads.db") as saver:
+        agent([*looks(150, 800), "Done."], compaction, checkpointer=saver).invoke({"messages": [("user", "go")]}, LONG)
+        conversation = sum(len(line.encode()) for line in export_thread(saver, "t"))
+        assert prune_thread(saver, "t").segments >= 4
+        size = sum(file.stat().st_size for file in tmp_path.glob("threads.db*"))
+    assert size < 2 * conversation
+
+
+@pytest.mark.parametrize("kills", [8, pytest.param(100, marks=pytest.mark.kill)])
+def test_a_kill_leaves_a_thread_as_it_was_or_pruned(tmp_path: Path, kills: int) -> None:
+    found = json.loads(in_another_process(Path(kill_prune.__file__), str(tmp_path), str(kills)))
+    assert found["lost"] == 0
+    assert found["untouched"] + found["pruned"] == kills
+    assert found["killed"] >= kills // 2
