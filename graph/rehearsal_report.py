@@ -105,7 +105,7 @@ def _pruned(run: DryRun) -> str:
     if run.prune is None:
         return f"nothing: a step would save less than prune_min_savings={run.config.prune_min_savings:,}"
     protected = f"outside the newest prune_protected_tokens={run.config.prune_protected_tokens:,}"
-    return f"{len(run.prune.calls)} tool results {protected}: {run.after_pruning:,} tokens left"
+    return f"before the next request {len(run.prune.calls)} results {protected}: {run.after_pruning:,} tokens left"
 
 
 def _counted(messages: Sequence[AnyMessage]) -> str:
