@@ -7,6 +7,7 @@ import warnings
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from keyword import iskeyword
 
 from longthread.graph.cli.parse import parser
 from longthread.graph.cli.traces import traces_sent
@@ -18,6 +19,11 @@ COMMANDS = {
     "chat": "longthread.graph.cli.chat",
     "threads": "longthread.graph.cli.stored",
     "show": "longthread.graph.cli.stored",
+    "fork": "longthread.graph.cli.kept",
+    "export": "longthread.graph.cli.kept",
+    "import": "longthread.graph.cli.kept",
+    "prune": "longthread.graph.cli.kept",
+    "delete": "longthread.graph.cli.kept",
     "demo": "longthread.graph.demo.run",
 }
 """Where each command lives; loaded when it is asked for, so that `--help` is quick."""
@@ -41,7 +47,8 @@ def _dispatch(argv: Sequence[str] | None) -> int:
     if given.command is None:
         grammar.print_help()
         return 0
-    command: Callable[[Namespace], int] = getattr(import_module(COMMANDS[given.command]), given.command)
+    name = f"{given.command}_" if iskeyword(given.command) else given.command
+    command: Callable[[Namespace], int] = getattr(import_module(COMMANDS[given.command]), name)
     with traces_sent():
         return command(given)
 

@@ -74,6 +74,7 @@ def parser() -> Parser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     _working(commands)
     _reading(commands)
+    _keeping(commands)
     return top
 
 
@@ -100,9 +101,32 @@ def _reading(commands: "argparse._SubParsersAction[Parser]") -> None:
     show = _command(commands, "show", "show a thread: todos, occupancy, segments, last messages", EXIT_CODES)
     show.add_argument("thread", metavar="THREAD")
     show.add_argument("--messages", type=_whole, default=8, metavar="N", help="newest messages shown (default: 8)")
+    show.add_argument("--full", action="store_true", help="the whole conversation over all segments")
     for each in (threads, show):
         _add_store(each)
         each.add_argument("--json", action="store_true", help="JSON: one object a line")
+
+
+def _keeping(commands: "argparse._SubParsersAction[Parser]") -> None:
+    fork = _command(commands, "fork", "begin a new thread where another one is or was", EXIT_CODES)
+    fork.add_argument("--segment", type=_whole, metavar="N", help="where it was before its compaction number N")
+    fork.add_argument("--to", metavar="NAME", help="the new thread's name")
+    export = _command(commands, "export", "write a thread as JSON lines, one message each", EXIT_CODES)
+    export.add_argument("--live", action="store_true", help="what the next request is made from, instead of everything")
+    export.add_argument("-o", "--output", metavar="FILE", default="-", help="(default: standard output)")
+    prune = _command(commands, "prune", "thin out a thread: of closed segments only a snapshot stays", EXIT_CODES)
+    prune.add_argument(
+        "--drop-history", action="store_true", help="keep no snapshots: only what came after the last compaction"
+    )
+    delete = _command(commands, "delete", "delete a thread for good", EXIT_CODES)
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    for each in (fork, export, prune, delete):
+        each.add_argument("thread", metavar="THREAD")
+        _add_store(each)
+    importing = _command(commands, "import", "begin a thread with the messages of an export", EXIT_CODES)
+    importing.add_argument("file", metavar="FILE", help="JSON lines; - reads standard input")
+    importing.add_argument("--thread", metavar="NAME", help="the thread to begin (default: a new name)")
+    _add_store(importing)
 
 
 def _command(commands: "argparse._SubParsersAction[Parser]", name: str, does: str, epilog: str) -> Parser:

@@ -3,7 +3,7 @@
 import json
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from langchain_core.messages import messages_to_dict
@@ -13,6 +13,7 @@ from longthread.graph.cli.options import shown_store, store_of
 from longthread.graph.cli.store import is_there, open_store
 from longthread.graph.cli.stored_lines import details_lines, thread_lines
 from longthread.graph.cli.views import open_printer
+from longthread.graph.lineage import transcript
 from longthread.graph.threads import ThreadDetails, describe, list_threads
 
 
@@ -38,11 +39,14 @@ def show(given: Namespace) -> int:
     """Show one thread."""
     with open_store(store_of(given), must_exist=True) as saver:
         details = describe(saver, given.thread)
+        if given.full:
+            details = replace(details, messages=transcript(saver, given.thread))
     printer = open_printer()
+    newest = len(details.messages) if given.full else given.messages
     if given.json:
-        printer.raw(_json(_plain(details, given.messages)))
+        printer.raw(_json(_plain(details, newest)))
         return DONE
-    for line in details_lines(details, given.messages, printer.glyphs):
+    for line in details_lines(details, newest, printer.glyphs, whole=given.full):
         printer.show(line)
     return DONE
 
@@ -60,7 +64,7 @@ def _plain(details: ThreadDetails, messages: int) -> dict[str, Any]:
 
 
 def _newest(messages: Sequence[Any], number: int) -> Sequence[Any]:
-    return messages[-number:]
+    return messages[-number:] if number else ()
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -64,8 +64,8 @@ def local_time(stamp: str) -> str:
         return ""
 
 
-def details_lines(details: ThreadDetails, messages: int, glyphs: Glyphs) -> Iterator[Text]:
-    """Everything about one thread."""
+def details_lines(details: ThreadDetails, messages: int, glyphs: Glyphs, *, whole: bool = False) -> Iterator[Text]:
+    """Everything about one thread; with `whole` no message is shortened."""
     info, lines = details.info, Lines(glyphs)
     lines.thresholds = Thresholds(*(_number(info.metadata, name) for name in vars(Thresholds())))
     yield Text("thread ").append(one_line(info.thread), "bold cyan").append(f"  {info.status}", STATUS[info.status])
@@ -75,9 +75,10 @@ def details_lines(details: ThreadDetails, messages: int, glyphs: Glyphs) -> Iter
         yield lines.gauge(info.occupancy["tokens"], info.occupancy["source"])
     yield from lines.todos(info.todos)
     yield from _segments(details)
-    yield Text(f"  last messages ({min(messages, len(details.messages))} of {len(details.messages)})", style="bold")
+    counted = f"last messages ({min(messages, len(details.messages))} of {len(details.messages)})"
+    yield Text(f"  all {len(details.messages)} messages" if whole else f"  {counted}", style="bold")
     for message in details.messages[-messages:]:
-        yield from _message(message)
+        yield from _message(message, whole)
 
 
 def _circumstances(info: ThreadInfo) -> str:
@@ -118,13 +119,15 @@ def _segment(segment: SegmentRecord) -> str:
     return one_line(printable(f"{segment['number']}. {trigger}: {sizes}, {counts}{files}"), 300)
 
 
-def _message(message: AnyMessage) -> Iterator[Text]:
+def _message(message: AnyMessage, whole: bool) -> Iterator[Text]:
     if isinstance(message, ToolMessage):
-        yield _headed(f"{message.name or 'tool'}", one_line(printable(summary_of(message)), 300), "dim")
+        body = printable(text_of(message)) if whole else one_line(printable(summary_of(message)), 300)
+        yield _headed(f"{message.name or 'tool'}", body, "dim")
         return
     name = {"human": "you", "ai": "agent", "system": source_of(message) or "system"}.get(message.type, message.type)
     calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
-    text = _shortened(printable(text_of(message)))
+    text = printable(text_of(message))
+    text = text if whole else _shortened(text)
     called = f"calls {one_line(', '.join(calls))}" if calls else ""
     yield _headed(name, "\n".join(part for part in (text, called) if part), "bold cyan" if name == "you" else "bold")
 
