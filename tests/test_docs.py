@@ -96,6 +96,14 @@ def test_the_readme_says_what_the_schemas_cost(tmp_path: Path, o200k: tiktoken.E
     assert f"alone is {cost(todo_write)}." in said
 
 
+def test_the_readme_names_every_command() -> None:
+    usage = subprocess.run([sys.executable, "-m", "longthread.graph.cli", "--help"], capture_output=True, text=True)
+    commands = re.findall(r"^    (\w+) {2,}\w", usage.stdout.partition("COMMAND\n")[2], re.MULTILINE)
+    said = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(commands) > 6
+    assert [name for name in commands if f"longthread {name}" not in said and f"`{name}`" not in said] == []
+
+
 @pytest.mark.slow
 def test_the_api_pages_build_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", api_pages.__file__, str(tmp_path)]
