@@ -19,7 +19,7 @@ from longthread.nodes.history.rebuild import last_summary
 from longthread.nodes.history.speakers import is_users
 from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import CompactionState, Occupancy, SegmentRecord
-from longthread.tools.errors import LongthreadError, StoreUnusable, ThreadNotFound
+from longthread.tools.errors import LongthreadError, StoreUnusable, ThreadNotFound, ThreadTooNew
 from longthread.tools.results import text_of
 from longthread.tools.text import one_line
 from longthread.tools.todo import TodoItem
@@ -35,7 +35,8 @@ class ThreadInfo:
     thread: str
     status: Status
     """`done`: the last turn has its answer. `unfinished`: a run was cut off and can be resumed.
-    `waiting`: a run stands at a question to the user. `damaged`: it cannot be read; the title says why."""
+    `waiting`: a run stands at a question to the user. `damaged`: it cannot be read, or is of a newer
+    longthread; the title says why."""
     updated: str
     """When the newest checkpoint was written, ISO 8601 in UTC."""
     title: str
@@ -78,7 +79,7 @@ def _info(graph: Graph, thread: str) -> ThreadInfo:
     """One line, also for a thread whose rows are damaged, so that the others can be listed."""
     try:
         return describe(graph, thread).info
-    except StoreUnusable as error:
+    except (StoreUnusable, ThreadTooNew) as error:
         return ThreadInfo(thread, "damaged", "", str(error), [], None, 0, {})
 
 

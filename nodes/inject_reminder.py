@@ -11,6 +11,7 @@ from longthread.nodes.history.speakers import is_users, last_user_message
 from longthread.nodes.settings import ReminderConfig
 from longthread.nodes.state import AgentState, Node
 from longthread.nodes.turns import begins_turn
+from longthread.nodes.version import VERSION
 from longthread.tools.text import reminder
 from longthread.tools.todo import TODO_WRITE, TodoItem, format_todos, open_todos, replay_todos
 
@@ -29,6 +30,8 @@ def make_inject_reminder(config: ReminderConfig, agent: str) -> Node:
         if state.get("reminder") and unanswered(messages, agent):
             return {}
         update: dict[str, Any] = _begin(state) if begins else {}
+        if state.get("schema_version") != VERSION:
+            update["schema_version"] = VERSION
         todos = state.get("todos") or []
         if not state.get("reminder") and not todos and (todos := replay_todos(messages)):
             update["todos"] = todos

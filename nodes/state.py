@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from longthread.nodes.history.rebuild import SUMMARY
 from longthread.nodes.history.rejoin import after_summarised, in_order
 from longthread.nodes.history.speakers import source_of
+from longthread.nodes.version import MigratedDelta, SchemaVersion, newest
 from longthread.tools.todo import TodoItem, replace_todos
 from longthread.tools.tracker import FileRecord, merge_records
 
@@ -103,7 +104,7 @@ class NodeWithConfig(Protocol):
 
 def messages_channel() -> DeltaChannel[list[AnyMessage]]:
     """The channel of `messages`; the one place that names its kind."""
-    return DeltaChannel(merge_messages, list, snapshot_frequency=SNAPSHOT_EVERY)
+    return MigratedDelta(merge_messages, list, snapshot_frequency=SNAPSHOT_EVERY)
 
 
 def merge_messages(state: Sequence[AnyMessage] | None, writes: Sequence[Any]) -> list[AnyMessage]:
@@ -178,7 +179,7 @@ class AgentInput(TypedDict):
     """What a caller, or a parent graph, hands in."""
 
     messages: Annotated[list[AnyMessage], messages_channel()]
-    todos: NotRequired[Annotated[list[TodoItem], DeltaChannel(replace_todos, list)]]
+    todos: NotRequired[Annotated[list[TodoItem], MigratedDelta(replace_todos, list)]]
     compact_request: NotRequired[Annotated[str | None, last_value]]
 
 
@@ -186,14 +187,14 @@ class AgentOutput(TypedDict):
     """What a caller, or a parent graph, gets back."""
 
     messages: Annotated[list[AnyMessage], messages_channel()]
-    todos: NotRequired[Annotated[list[TodoItem], DeltaChannel(replace_todos, list)]]
+    todos: NotRequired[Annotated[list[TodoItem], MigratedDelta(replace_todos, list)]]
 
 
 class AgentState(TypedDict):
     """Everything that the graph keeps. Extend it for keys of your own (`state_schema`)."""
 
     messages: Annotated[list[AnyMessage], messages_channel()]
-    todos: Annotated[list[TodoItem], DeltaChannel(replace_todos, list)]
+    todos: Annotated[list[TodoItem], MigratedDelta(replace_todos, list)]
     tracker: Annotated[list[FileRecord], DeltaChannel(merge_records, list)]
     segments: Annotated[list[SegmentRecord], DeltaChannel(replace_segments, list)]
     occupancy: NotRequired[Annotated[Occupancy, last_value]]
@@ -201,4 +202,5 @@ class AgentState(TypedDict):
     reminder: NotRequired[Annotated[ReminderState, last_value]]
     compaction: NotRequired[Annotated[CompactionState, last_value]]
     compact_request: NotRequired[Annotated[str | None, last_value]]
+    schema_version: NotRequired[Annotated[int, SchemaVersion(int, newest)]]
     remaining_steps: RemainingSteps

@@ -11,6 +11,7 @@ LongthreadError
     ├── ThreadNotFound
     ├── ThreadBusy
     │   └── StaleRun          another run, or an update, wrote to the thread meanwhile
+    ├── ThreadTooNew          written by a newer longthread
     └── StoreUnusable         a database that cannot be opened, read or written
 """
 
@@ -77,6 +78,17 @@ class StaleRun(ThreadBusy):
             "again to go on from the newest state, and hold thread_lock(saver, thread) so that runs take turns"
         )
         self.thread = thread
+
+
+class ThreadTooNew(ThreadError):
+    """The thread was written by a newer longthread, whose way of storing it is not known here."""
+
+    def __init__(self, found: int, known: int) -> None:
+        super().__init__(
+            f"the thread is stored in schema version {found}, this longthread knows versions up to {known}: "
+            "upgrade it (pip install -U longthread), or go on with another thread"
+        )
+        self.found, self.known = found, known
 
 
 class StoreUnusable(ThreadError):
