@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from langchain_core.messages import (
     AnyMessage,
@@ -49,9 +49,9 @@ class Finisher:
             message = self._finished(result, request)
             records = self._records(message, request)
             return Command(update={"messages": [message], "tracker": records}) if records else message
-        if not result.update and result.graph is None:
-            silent = ToolMessage("(no output)", tool_call_id=request.tool_call["id"])
-            return replace(result, update={"messages": [self._finished(silent, request)]})
+        if result.graph is None and (said := _without_result(result)):
+            alone = ToolMessage(said, tool_call_id=request.tool_call["id"], status=_status(said))
+            return replace(result, update={"messages": [self._finished(alone, request)]})
         if isinstance(result.update, dict) and result.update.get("messages"):
             return replace(result, update=self._update(result.update, request))
         return result
@@ -127,6 +127,21 @@ class Finisher:
             return self.workspace.relative(path), self.workspace.read_text(path).hash
         except WorkspaceError:
             return path, ""
+
+
+def _without_result(command: Command[Any]) -> str:
+    """What stands for the result of a command that cannot have one; empty where the command has its own.
+
+    Without any result the call would be sent again and again.
+    """
+    if command.update and not isinstance(command.update, dict):
+        kind = type(command.update).__name__
+        return f"Error: the tool returned a Command whose update is a {kind}, not a dict of state keys; it was dropped."
+    return "" if command.update else "(no output)"
+
+
+def _status(said: str) -> Literal["error", "success"]:
+    return "error" if said.startswith("Error") else "success"
 
 
 def within(text: str, tokens: int) -> str:
