@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from longthread.graph.agent import build_agent, create_agent
     from longthread.graph.deferred import DeferredChatModel
     from longthread.graph.exchange import export_thread, import_thread
-    from longthread.graph.lineage import fork, transcript
+    from longthread.graph.lineage import fork, reopen, transcript
     from longthread.graph.locks import thread_lock
     from longthread.graph.models import resolve_model
     from longthread.graph.node import as_node
@@ -51,6 +51,7 @@ _HOMES = {
     "load_settings": "longthread.graph.settings",
     "open_saver": "longthread.graph.savers",
     "prune_thread": "longthread.graph.retention",
+    "reopen": "longthread.graph.lineage",
     "replay_todos": "longthread.tools.todo",
     "resolve_model": "longthread.graph.models",
     "thread_lock": "longthread.graph.locks",
@@ -82,6 +83,7 @@ __all__ = [
     "load_settings",
     "open_saver",
     "prune_thread",
+    "reopen",
     "replay_todos",
     "resolve_model",
     "thread_lock",

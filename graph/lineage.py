@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Overwrite
 
@@ -11,6 +11,7 @@ from longthread.graph.threads import Graph, config_of, describe, exists, readabl
 from longthread.nodes.history.rebuild import REBUILT, SUMMARY
 from longthread.nodes.history.speakers import source_of
 from longthread.nodes.state import SegmentRecord
+from longthread.nodes.turns import is_open
 from longthread.tools.errors import ThreadError
 
 DELTAS = ("messages", "todos", "tracker", "segments")
@@ -106,9 +107,27 @@ def remembered(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def standing(messages: Sequence[AnyMessage]) -> str:
     """The node that a history stands behind: after an answer the turn is done, else it goes on."""
-    last = messages[-1] if messages else None
-    answered = isinstance(last, AIMessage) and not last.tool_calls
-    return "call_model" if answered or last is None else "inject_reminder"
+    return "inject_reminder" if is_open(messages) else "call_model"
+
+
+def reopen(graph: Graph, thread: str) -> bool:
+    """Place an unfinished thread that has nothing pending so that `graph.invoke(None, config)` goes on with it.
+
+    Such a thread is left by a wish to compact over an unfinished run. Calls of the run that have no result
+    yet run when it goes on, as on any resume at least once: again if they had begun. Calls that a compaction
+    found so, and those of an imported history, do not run: the model is told that they were interrupted.
+    False where there is nothing to do: the thread is done, or has something pending already.
+
+    Raises:
+        ThreadNotFound: there is no such thread.
+        StoreUnusable: it cannot be read.
+    """
+    details = describe(graph, thread)
+    if details.pending or not is_open(details.messages):
+        return False
+    config = config_of(thread, metadata=remembered(details.info.metadata))
+    graph.update_state(config, {}, as_node=standing(details.messages))
+    return True
 
 
 def graph_of(graph_or_saver: Graph | BaseCheckpointSaver[Any]) -> Graph:

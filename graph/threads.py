@@ -19,6 +19,7 @@ from longthread.nodes.history.rebuild import last_summary
 from longthread.nodes.history.speakers import is_users
 from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import CompactionState, Occupancy, SegmentRecord
+from longthread.nodes.turns import is_open
 from longthread.tools.errors import LongthreadError, StoreUnusable, ThreadNotFound, ThreadTooNew
 from longthread.tools.results import text_of
 from longthread.tools.text import one_line
@@ -34,7 +35,7 @@ class ThreadInfo:
 
     thread: str
     status: Status
-    """`done`: the last turn has its answer. `unfinished`: a run was cut off and can be resumed.
+    """`done`: the last turn has its answer. `unfinished`: it has none yet and can be resumed (see `reopen`).
     `waiting`: a run stands at a question to the user. `damaged`: it cannot be read, or is of a newer
     longthread; the title says why."""
     updated: str
@@ -61,7 +62,7 @@ class ThreadDetails:
     questions: list[Interrupt]
     """What a waiting run asks the user."""
     pending: list[str]
-    """Nodes that an unfinished run goes on with."""
+    """Nodes that an unfinished run goes on with; none where its turn stands open without one (see `reopen`)."""
 
 
 def list_threads(saver: BaseCheckpointSaver[Any]) -> list[ThreadInfo]:
@@ -154,9 +155,10 @@ def _details(thread: str, snapshot: StateSnapshot) -> ThreadDetails:
     values: Mapping[str, Any] = snapshot.values
     questions = [interrupt for task in snapshot.tasks for interrupt in task.interrupts]
     segments = list(values.get("segments") or [])
+    unfinished = snapshot.tasks or is_open(values.get("messages") or [])
     info = ThreadInfo(
         thread=thread,
-        status="waiting" if questions else "unfinished" if snapshot.tasks else "done",
+        status="waiting" if questions else "unfinished" if unfinished else "done",
         updated=snapshot.created_at or "",
         title=title_of(values.get("messages") or []),
         todos=list(values.get("todos") or []),

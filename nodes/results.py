@@ -25,6 +25,8 @@ from longthread.tools.workspace import Workspace
 
 TOOL = "tool"
 """The source of messages that a tool adds beside its result."""
+DIRECT = "return_direct"
+"""Marks the result of a tool whose results are the answer, for whoever reads the thread without the tools."""
 Tracked = Mapping[str, str | tuple[str, str]]
 """Tool name → the argument that holds its path, and what it does if not reading."""
 
@@ -86,6 +88,8 @@ class Finisher:
             }
         )
         extra["summary"] = summary_of(shaped)
+        if request.tool and request.tool.return_direct:
+            extra[DIRECT] = True
         return shaped
 
     def _content(self, content: str | list[Any]) -> str | list[Any]:

@@ -14,6 +14,7 @@ PROMPT = "> "
 WELCOME = "say what to do; /help lists the commands, /exit leaves"
 INTERRUPTED_TURN = "interrupted; /resume goes on with the turn, a new message goes over it"
 UNFINISHED = "a turn was interrupted here; /resume goes on with it, a new message goes over it"
+OPEN = "the unfinished turn stays open; /resume goes on with it"
 
 
 def chat(given: Namespace) -> int:
@@ -73,7 +74,9 @@ class _Chat:
     def _compact(self, instructions: str) -> None:
         if self._talk.details() is None:
             return _note(self._talk, "nothing was said yet, so there is nothing to compact")
-        return self._talk.compact(instructions)
+        self._talk.compact(instructions)
+        details = self._talk.details()
+        return _note(self._talk, OPEN) if details and details.info.status != "done" else None
 
     def _resume(self, _: str) -> None:
         details = self._talk.details()

@@ -17,12 +17,14 @@ from longthread.graph.cli.model_errors import ModelErrors
 from longthread.graph.cli.options import Setup, without_secrets
 from longthread.graph.cli.signals import Shutdown
 from longthread.graph.cli.views import View
+from longthread.graph.lineage import reopen
 from longthread.graph.threads import Graph, ThreadDetails, config_of, describe
 from longthread.nodes.call_order import unanswered
 from longthread.nodes.settings import CompactionConfig
 from longthread.tools.errors import LongthreadError
 from longthread.tools.workspace import Workspace
 
+AGAIN = "calls without a result are run, again if they had begun before the interruption: "
 MODES: list[StreamMode] = ["messages", "updates", "custom"]
 
 
@@ -54,8 +56,15 @@ class Conversation:
 
     def resume(self, details: ThreadDetails) -> None:
         """Go on with an unfinished run, from what is asked of the user if it waits for that."""
-        calls = unanswered(details.messages)
-        self._turn(None, questions=details.questions, calls=calls, resumed=True)
+        if details.pending:
+            self._turn(None, questions=details.questions, calls=unanswered(details.messages), resumed=True)
+        # Nothing is pending after a compaction by request, also where that was what had been cut off.
+        if reopen(self.graph, self.thread):
+            details = describe(self.graph, self.thread)
+            calls = unanswered(details.messages) if "execute_tools" in details.pending else []
+            if calls:
+                self.view.show({"event": "note", "text": AGAIN + ", ".join(call["name"] for call in calls)})
+            self._turn(None, calls=calls, resumed=True)
 
     def compact(self, instructions: str) -> None:
         """Make the context small now."""

@@ -19,7 +19,7 @@ from longthread.graph.threads import ThreadDetails, describe, exists
 
 NOTHING = "nothing to resume: the last turn of this thread has its answer. Say more with: longthread run TASK --thread "
 OVER = "an unfinished run stood here; your message goes over it, what it had not done yet is left out"
-CUT = "an unfinished run stood here; it ends with this compaction. Go on with: longthread run 'go on' --thread "
+OPEN = "the unfinished turn of this thread stays open; go on with: longthread resume "
 
 
 def run(given: Namespace) -> int:
@@ -48,12 +48,11 @@ def resume(given: Namespace) -> int:
 
 def compact(given: Namespace) -> int:
     """Make a thread's context small now."""
-    with conversation(given, given.thread, must_exist=True) as (talk, details):
-        assert details is not None
-        if details.info.status != "done":
-            talk.view.show({"event": "note", "text": CUT + given.thread})
+    with conversation(given, given.thread, must_exist=True) as (talk, _):
         talk.compact(" ".join(given.instructions))
         after = talk.details()
+        if after and after.info.status != "done":
+            talk.view.show({"event": "note", "text": OPEN + given.thread})
         failed = after is not None and after.compaction.get("outcome") == "failed"
     return TO_PUT_RIGHT if failed else DONE
 

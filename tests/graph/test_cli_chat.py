@@ -90,6 +90,20 @@ def test_a_turn_that_fails_leaves_the_chat_open(
     assert "refused the key" in capsys.readouterr().out
 
 
+def test_a_compaction_over_an_unfinished_turn_leaves_it_to_resume(
+    chat: Chat, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, server.api_key = server.api_key, "another"
+    assert chat("greet") == 0
+    server.api_key = key
+    capsys.readouterr()
+    assert chat("/compact", "/resume", "/resume") == 0
+    out = capsys.readouterr().out
+    assert "the unfinished turn stays open; /resume goes on with it" in out
+    assert "The greeting is changed" in out
+    assert out.endswith("nothing to resume: the last turn has its answer\n")
+
+
 def test_ctrl_c_at_the_prompt_leaves(chat: Chat) -> None:
     assert chat(KeyboardInterrupt) == 130
 

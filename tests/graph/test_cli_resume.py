@@ -107,6 +107,35 @@ def test_a_killed_run_goes_on_without_asking_again_for_what_is_saved(server: Ope
     assert len(server.requests) == 3 + 3
 
 
+def test_a_killed_run_is_compacted_and_then_resumed(server: OpenAIServer, tmp_path: Path) -> None:
+    server.answer_by(lambda body: Reply("x", silent=True))
+    process = start(["run", "greet", "--thread", "t", *options(server, tmp_path)])
+    while not server.requests:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=10)
+    server.answer_by(greeter)
+    out = ran(["compact", "t", "--db", str(tmp_path / "threads.db")]).out
+    assert out.endswith("the unfinished turn of this thread stays open; go on with: longthread resume t\n")
+    resumed(tmp_path)
+    assert conversation(tmp_path)[0]["content"] == "greet"
+
+
+def test_a_command_cut_off_before_a_compaction_is_named_when_it_runs_again(
+    server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "echo ran >> log; test $(wc -l < log) -gt 1 || kill -9 $PPID"
+    calls = Reply("", calls=(("run_command", {"command": command}),))
+    server.answer_by(lambda body: calls if body["messages"][-1]["role"] == "user" else Reply("Ran."))
+    done = ran(["run", "go", "--thread", "t", "--allow-commands", "always", *options(server, tmp_path)])
+    assert done.code == -signal.SIGKILL
+    where = ["t", "--db", str(tmp_path / "threads.db"), "--allow-commands", "always"]
+    assert main(["compact", *where]) == 0
+    assert main(["resume", *where]) == 0
+    assert "run, again if they had begun before the interruption: run_command\n" in capsys.readouterr().out
+    assert (tmp_path / "workspace" / "log").read_text() == "ran\nran\n"
+
+
 def test_a_finished_thread_has_nothing_to_resume_and_needs_no_key(
     server: OpenAIServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -121,9 +121,42 @@ def test_compacting_what_cannot_shrink_says_why(command: Command) -> None:
     assert "no compaction (as you asked): " in out or "compaction as you asked" in out
 
 
-def test_compacting_an_unfinished_run_says_that_it_ends(command: Command) -> None:
-    command("run", "greet", "--thread", "t", "--max-requests", "2", code=2)
-    assert command("compact", "t").startswith("an unfinished run stood here; it ends with this compaction.")
+OPEN = "the unfinished turn of this thread stays open; go on with: longthread resume t\n"
+
+
+def test_compacting_an_unfinished_run_leaves_its_turn_open(command: Command, tmp_path: Path) -> None:
+    command("run", "greet " * 400, "--thread", "t", "--max-requests", "2", code=2)
+    out = command("compact", "t")
+    assert "  compaction as you asked: summarising" in out
+    assert out.endswith(OPEN)
+    assert command("show", "t").startswith("thread t  unfinished\n")
+    assert " unfinished " in command("threads")
+    command("resume", "t")
+    assert command("show", "t").startswith("thread t  done\n")
+
+
+def test_a_compaction_that_is_skipped_does_not_lose_the_question(command: Command, openai_server: OpenAIServer) -> None:
+    key, openai_server.api_key = openai_server.api_key, "another"
+    command("run", "third", "--thread", "t", code=2)
+    openai_server.api_key = key
+    out = command("compact", "t")
+    assert "no compaction (as you asked): " in out
+    assert out.endswith(OPEN)
+    openai_server.answer_by(lambda body: Reply("The third it is."))
+    assert "The third it is." in command("resume", "t")
+    assert command("compact", "t").count("stays open") == 0
+    assert command("resume", "t").startswith("nothing to resume")
+
+
+def test_an_imported_question_is_unfinished_and_gets_its_answer(
+    command: Command, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    asked = {"type": "human", "data": {"content": "third"}}
+    (tmp_path / "t.jsonl").write_text(json.dumps(asked))
+    command("import", str(tmp_path / "t.jsonl"), "--thread", "t")
+    assert "  go on with: longthread resume t\n" in command("show", "t")
+    openai_server.answer_by(lambda body: Reply("The third it is."))
+    assert "The third it is." in command("resume", "t", *options(openai_server, tmp_path))
 
 
 def test_an_unfinished_thread_says_how_to_go_on(command: Command) -> None:

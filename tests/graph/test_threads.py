@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from longthread.graph import create_agent, open_saver
+from longthread.graph.lineage import reopen
 from longthread.graph.scripted import ScriptedChatModel, call, say
-from longthread.graph.threads import config_of, describe, list_threads, thread_names
+from longthread.graph.threads import Graph, config_of, describe, list_threads, thread_names
 from longthread.nodes.settings import CompactionConfig
 from longthread.tools.errors import RequestLimitReached, ThreadNotFound
 
@@ -107,3 +110,87 @@ def test_a_graph_of_ones_own_describes_its_threads_too(saver: Saver) -> None:
     agent = create_agent(ScriptedChatModel(["Hello."]), checkpointer=saver)
     agent.invoke({"messages": "hi"}, config_of("t"))
     assert describe(agent, "t") == describe(saver, "t")
+
+
+def wished(saver: Saver, *steps: Any, **options: Any) -> Graph:
+    """A graph with these steps, after a wish to compact over whatever stands in the thread."""
+    agent = create_agent(ScriptedChatModel([*steps]), checkpointer=saver, compaction=SMALL, **options)
+    agent.invoke({"messages": [], "compact_request": ""}, config_of("t", metadata={"model": "scripted"}))
+    return agent
+
+
+def test_a_wish_to_compact_over_an_unfinished_run_leaves_it_unfinished_and_it_goes_on(saver: Saver) -> None:
+    with pytest.raises(ValueError, match="gone"):
+        talk(saver, "t", ValueError("gone"))
+    agent = wished(saver, "Hello yourself.")
+    details = describe(saver, "t")
+    assert (details.info.status, details.pending) == ("unfinished", [])
+    assert [info.status for info in list_threads(saver)] == ["unfinished"]
+    assert reopen(agent, "t")
+    assert describe(saver, "t").info.metadata["model"] == "scripted"
+    assert not reopen(agent, "t"), "it has something pending now"
+    agent.invoke(None, config_of("t"))
+    assert [message.content for message in describe(saver, "t").messages] == ["hello", "Hello yourself."]
+    assert describe(saver, "t").info.status == "done"
+    assert not reopen(agent, "t")
+
+
+def test_a_call_that_waits_for_approval_is_asked_about_again_after_a_wish(saver: Saver, tmp_path: Path) -> None:
+    asks: dict[str, Any] = {"workspace": tmp_path, "allow_commands": "ask"}
+    talk(saver, "t", say("", call("run_command", command="ls")), compaction=SMALL, **asks)
+    agent = wished(saver, "Listed.", **asks)
+    assert describe(saver, "t").info.status == "unfinished"
+    assert reopen(agent, "t")
+    agent.invoke(None, config_of("t"))
+    assert describe(saver, "t").info.status == "waiting"
+    agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config_of("t"))
+    assert describe(saver, "t").messages[-1].content == "Listed."
+
+
+def test_a_call_that_had_begun_runs_again_after_a_wish(saver: Saver) -> None:
+    begun: list[int] = []
+
+    @tool
+    def dig() -> str:
+        """Dig."""
+        begun.append(1)
+        if len(begun) == 1:
+            raise KeyboardInterrupt
+        return "dug"
+
+    with pytest.raises(KeyboardInterrupt):
+        talk(saver, "t", say("", call("dig")), tools=[dig])
+    agent = wished(saver, "Dug.", tools=[dig])
+    assert reopen(agent, "t")
+    assert describe(saver, "t").pending == ["execute_tools"]
+    agent.invoke(None, config_of("t"))
+    assert [m.content for m in describe(saver, "t").messages] == ["hello", "", "dug", "Dug."]
+
+
+def test_results_that_are_the_answer_end_the_turn(saver: Saver) -> None:
+    @tool(return_direct=True)
+    def weather() -> str:
+        """The weather."""
+        return "rain"
+
+    talk(saver, "t", say("", call("weather")), tools=[weather])
+    assert describe(saver, "t").messages[-1].content == "rain"
+    assert describe(saver, "t").info.status == "done"
+
+
+def test_a_call_that_a_compaction_found_open_does_not_run_again(saver: Saver) -> None:
+    @tool
+    def dig() -> str:
+        """Dig."""
+        raise KeyboardInterrupt
+
+    talk(saver, "t", "word " * 1_000)
+    with pytest.raises(KeyboardInterrupt):
+        talk(saver, "t", say("", call("dig")), tools=[dig], text="dig now")
+    agent = wished(saver, "I see.", tools=[dig], worker_model=ScriptedChatModel([call("write_summary", text=SUMMARY)]))
+    assert describe(saver, "t").info.segments == 1
+    assert reopen(agent, "t")
+    agent.invoke(None, config_of("t"))
+    interrupted, answer = describe(saver, "t").messages[-2:]
+    assert "was interrupted before it finished" in interrupted.text
+    assert answer.text == "I see."
