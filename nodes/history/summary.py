@@ -4,14 +4,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from longthread.nodes.history.headings import SECTIONS, from_json, heading_of
+from longthread.nodes.history.plain import plain, unfenced
 from longthread.tools.cut import cut_end
 from longthread.tools.tokens import count_text
 
-SECTIONS = ("Completed Tasks", "Active Task", "Key Decisions", "User Directives", "Current Work")
-_NAMES = "|".join(SECTIONS)
-_HEADING = re.compile(rf"^(?:#{{1,6}}[ \t]*)?\**({_NAMES})[ \t]*:?\**[ \t]*:?[ \t]*$", re.MULTILINE | re.IGNORECASE)
-"""Weak models write other levels, bold names and colons."""
-_OTHER_HEADING = re.compile(rf"^#{{1,2}}[ \t]+(?!\**(?:{_NAMES})[ \t:*]*$)", re.MULTILINE | re.IGNORECASE)
+__all__ = ["SECTIONS", "Verdict", "judge", "mend", "read_sections", "render"]
+
+_CUT_MARKS = re.compile(r"(?<![^\s\u200b-\u200f\u2060\ufeff])#{1,2} …\Z")
+"""A heading's marks, cut: of another level than it was."""
 
 
 @dataclass(frozen=True)
@@ -35,25 +36,26 @@ class Verdict:
 
 
 def judge(text: str, limit: int) -> Verdict:
-    """Whether the text is a summary of at most `limit` tokens with all five sections."""
+    """Whether the text is a summary with all five sections, of at most `limit` tokens once it is rendered."""
     found = read_sections(text)
     if not text.strip() or (found and not any(found.values())):
         return Verdict(blank=True)
     missing = tuple(name for name in SECTIONS if name not in found)
-    return Verdict(missing=missing, tokens_over=max(0, count_text(text) - limit))
+    return Verdict(missing=missing, tokens_over=max(0, count_text(render(found)) - limit))
 
 
 def read_sections(text: str) -> dict[str, str]:
-    """Section name → its body. Text before the first heading belongs to none."""
-    canonical = {name.lower(): name for name in SECTIONS}
-    marks = list(_HEADING.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    sections: dict[str, str] = {}
-    for mark, end in zip(marks, ends, strict=False):
-        name = canonical[mark.group(1).lower()]
-        body = text[mark.end() : end].strip()
-        sections[name] = f"{sections[name]}\n{body}".strip() if name in sections else body
-    return sections
+    """Section name → its body, made plain. Text before the first heading belongs to none."""
+    bodies: dict[str, list[str]] = {}
+    body: list[str] = []
+    for line in plain(from_json(unfenced(text))).splitlines():
+        rest = line
+        while heading := heading_of(rest) or heading_of(rest := plain(rest)):
+            name, rest = heading
+            body = bodies.setdefault(name, [])
+        if rest or rest == line:
+            body.append(rest)
+    return {name: "\n".join(lines).strip() for name, lines in bodies.items()}
 
 
 def render(sections: Mapping[str, str]) -> str:
@@ -62,18 +64,16 @@ def render(sections: Mapping[str, str]) -> str:
 
 
 def mend(text: str, limit: int) -> str:
-    """The text with all five sections and within `limit` tokens, the longest sections cut first.
+    """The text as it may stand in a history: all five sections, plain, within `limit` tokens.
 
-    Other headings of the sections' level go one down: none may pass for an appendix that no model writes.
+    The longest sections are cut first.
     """
-    text = _OTHER_HEADING.sub("### ", text.strip())
-    if judge(text, limit).good:
-        return text
     sections = read_sections(text)
     mended = render(sections)
     while (size := count_text(mended)) > limit and any(sections.values()):
         longest = max(sections, key=lambda name: count_text(sections[name]))
         tokens = count_text(sections[longest])
-        sections[longest] = cut_end(sections[longest], max(0, min(tokens - (size - limit), tokens * 9 // 10)))
+        short = cut_end(sections[longest], max(0, min(tokens - (size - limit), tokens * 9 // 10)))
+        sections[longest] = _CUT_MARKS.sub("…", short)
         mended = render(sections)
     return mended

@@ -7,6 +7,10 @@ from longthread.tools.tokens import count_text
 from longthread.tools.worker import Desk
 
 HEADINGS = ", ".join(f"'## {name}'" for name in SECTIONS)
+NO_SUMMARY = (
+    "Error: this is no summary; nothing was saved. Write it again with text under these five headings, each on a line "
+    "of its own:"
+)
 
 
 def make_review(limit: int) -> Callable[[str, Desk], tuple[str, Desk]]:
@@ -15,7 +19,7 @@ def make_review(limit: int) -> Callable[[str, Desk], tuple[str, Desk]]:
     def review(text: str, desk: Desk) -> tuple[str, Desk]:
         verdict = judge(text, limit)
         if not verdict.mendable:
-            return f"Error: this is no summary; nothing was saved. Write it with the headings {HEADINGS}.", desk
+            return f"{NO_SUMMARY} {HEADINGS}.", desk
         complaint, kind = _complaint(verdict, limit)
         if kind and kind not in desk["asked"]:
             return complaint, {**desk, "draft": text, "asked": [*desk["asked"], kind]}
@@ -36,5 +40,6 @@ def _complaint(verdict: Verdict, limit: int) -> tuple[str, str]:
 
 
 def final_summary(desk: Desk, limit: int) -> str:
-    """The last valid summary, else the last draft mended, else nothing."""
-    return desk["summary"] or (mend(desk["draft"], limit) if desk["draft"] else "")
+    """The last valid summary, else the last draft, mended; else nothing."""
+    text = desk["summary"] or desk["draft"]
+    return mend(text, limit) if text else ""
