@@ -121,7 +121,7 @@ class _Rehearsal:
     def _planned(self, run: DryRun, state: AgentState, plan: Plan) -> DryRun:
         messages = repair(state["messages"])
         start, end = bounds(messages, plan)
-        appendix = carried_appendix(messages[start:end], state["tracker"], self.config, plan["scale"])
+        appendix = carried_appendix(messages[start:end], [], state["tracker"], self.config, plan["scale"])
         tail = self._tail(messages, end)
         snapshot = snapshot_message(messages, state["todos"], plan["number"])
         draft = Draft(messages[:start], "", appendix, [], [], snapshot, tail, plan, has_files=True)

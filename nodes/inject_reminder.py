@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMe
 
 from longthread.nodes.call_order import unanswered
 from longthread.nodes.events import emit
-from longthread.nodes.history.speakers import is_users, last_user_message
+from longthread.nodes.history.speakers import is_users, last_user_message, source_of
 from longthread.nodes.settings import ReminderConfig
 from longthread.nodes.state import AgentState, Node
 from longthread.nodes.turns import begins_turn
@@ -82,4 +82,4 @@ def shows_todos(message: AnyMessage) -> bool:
     """The message shows the list: a successful `todo_write`, a reminder, or a snapshot."""
     if isinstance(message, ToolMessage):
         return message.name == TODO_WRITE and message.status != "error"
-    return message.additional_kwargs.get("source") in (SOURCE, "todo_snapshot")
+    return source_of(message) in (SOURCE, "todo_snapshot")

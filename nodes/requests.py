@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from longthread.nodes.history.cache_marks import with_cache_marks
 from longthread.nodes.history.pictures import images_by_user
+from longthread.nodes.history.prune import show_pruned
 from longthread.nodes.history.reasoning import without_foreign_reasoning
 from longthread.nodes.history.request import build_request
 from longthread.nodes.history.weights import TokenMeter
@@ -49,6 +50,14 @@ class Requests:
         """Some servers refuse a name on assistant messages, others a name with a space in it."""
         named = isinstance(message, AIMessage) and message.name is not None and message.name == self.name
         return message.model_copy(update={"name": None}) if named else message
+
+    def hidden(self, state: Mapping[str, Any]) -> int:
+        """Tokens that the provider measures in a request beyond all that can be counted of it; 0 for none."""
+        occupancy, messages = self.occupancy(state), state["messages"]
+        if occupancy["source"] == "estimated":
+            return 0
+        counted = self.meter.scaled(show_pruned(messages, state.get("pruned_through"), self.never_pruned), messages)
+        return max(0, occupancy["tokens"] - counted)
 
     def occupancy(self, state: Mapping[str, Any]) -> Occupancy:
         """Tokens that the next request will fill."""

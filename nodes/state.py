@@ -54,7 +54,7 @@ class CompactionState(TypedDict, total=False):
     """Of the last attempt."""
     outcome: Outcome
     occupancy: int
-    """Occupancy at the last attempt that did not commit."""
+    """Occupancy at the last attempt that did not commit, or the lowest since."""
     failures: int
     open: bool
     reason: str

@@ -22,6 +22,8 @@ from longthread.tools.worker import EMPTY_DESK, Reference
 
 REFUSED_SHARE = 0.75
 """A request that the provider refused must shrink below this share of its size."""
+LEAST_GAIN = 0.05
+"""Of the threshold that asked; a larger `prune_min_savings` asks for no more."""
 INSTRUCTION_TOKENS = 1_000
 """Of what the user says beside a wish to compact, in local tokens."""
 
@@ -47,7 +49,7 @@ class Opener:
         messages = repair(state["messages"])
         cut, weights = self.cut(messages, state.get("pruned_through"))
         tokens = self.requests.occupancy(state)["tokens"]
-        if hopeless := self._irreducible(messages, weights, cut, trigger, tokens):
+        if hopeless := self._irreducible(state, weights, cut, trigger, tokens):
             return hopeless
         summarised = messages[cut.head : cut.start]
         if not _is_worth_summarising(summarised, trigger):
@@ -59,6 +61,7 @@ class Opener:
             summarised=len(summarised),
             through=_through(summarised),
             tokens_before=tokens,
+            hidden=self.requests.hidden(state),
             number=next_number(state),
             scale=self.requests.meter.ratio(state["messages"]),
         )
@@ -83,12 +86,18 @@ class Opener:
         }
         return min(tokens_before, thresholds.get(trigger) or tokens_before)
 
+    def is_gain(self, trigger: Trigger, before: int, after: int) -> bool:
+        """A new history of `after` tokens is worth its worker: one that gains next to nothing is due again at once."""
+        target = self.target(trigger, before)
+        least = 1 if trigger == "user" else min(self.config.prune_min_savings, int(target * LEAST_GAIN))
+        return after < target and before - after >= least
+
     def _irreducible(
-        self, messages: Sequence[AnyMessage], weights: Sequence[int], cut: Cut, trigger: Trigger, tokens: int
+        self, state: AgentState, weights: Sequence[int], cut: Cut, trigger: Trigger, tokens: int
     ) -> Hopeless | None:
         """System prompt, tools and the smallest tail alone are too large."""
-        meter = self.requests.meter
-        fixed = meter.scaled([], messages) + sum(weights[: cut.head])
+        meter, messages = self.requests.meter, state["messages"]
+        fixed = meter.scaled([], messages) + self.requests.hidden(state) + sum(weights[: cut.head])
         smallest = min(SMALLEST * meter.ratio(messages), self.config.retained_tokens)
         needed = min(tokens, fixed + round(sum(min(weight, smallest) for weight in weights[cut.start :])))
         target = self.target(trigger, tokens)

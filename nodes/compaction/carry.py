@@ -19,15 +19,22 @@ IN_TAIL = "shown in the messages below"
 
 
 def carried_appendix(
-    summarised: Sequence[AnyMessage], tracker: Sequence[FileRecord], config: CompactionConfig, scale: float
+    summarised: Sequence[AnyMessage],
+    cut_short: Sequence[AnyMessage],
+    tracker: Sequence[FileRecord],
+    config: CompactionConfig,
+    scale: float,
 ) -> Appendix:
     """The appendices after these messages are summarised, going on from those of the summary among them.
 
-    Files and errors take half of what the summary may take, at most.
+    `cut_short` are messages of the tail that it shows shortened, as they were: the user's are pinned
+    like those that were summarised. Files and errors take half of what the summary may take, at most.
     """
     before = _carried(last_summary(summarised))
-    pinned = pin_users(before["pinned"], summarised, round(config.pinned_user_tokens / scale))
-    users = sum(is_users(message) for message in summarised)
+    spoken = [*summarised, *cut_short]
+    pinned = pin_users(before["pinned"], spoken, round(config.pinned_user_tokens / scale))
+    known = {pin["id"] for pin in before["pinned"]}
+    users = sum(is_users(message) and message.id not in known for message in spoken)
     quarter = round(config.summary_max_tokens / scale / 4)
     return {
         "pinned": pinned,

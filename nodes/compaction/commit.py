@@ -12,7 +12,7 @@ from longthread.nodes.compaction.auto_read import ReadIn, marks_by_recency, read
 from longthread.nodes.compaction.carry import carried_appendix, known_records, references_of
 from longthread.nodes.compaction.visible import is_visible, shown_calls
 from longthread.nodes.history.appendix import Appendix
-from longthread.nodes.history.cut import fit_tail, summary_only
+from longthread.nodes.history.cut import SHORTENED, fit_tail, summary_only
 from longthread.nodes.history.rebuild import (
     file_message,
     missing_file_message,
@@ -81,8 +81,9 @@ class Committer:
         target = self.opener.target(plan["trigger"], plan["tokens_before"])
         excess = self._size(draft, state) - target + 1
         if excess > 0:
-            draft = self._reduced(draft, state, excess)
-        if (size := self._size(draft, state)) >= target:
+            draft = self._pinned(self._reduced(draft, state, excess), state, target)
+        size = self._size(draft, state)
+        if not self.opener.is_gain(plan["trigger"], plan["tokens_before"], size):
             return None
         segment = _segment(draft, desk, meter, size, origin)
         return {
@@ -109,7 +110,7 @@ class Committer:
         return Draft(
             head=list(messages[:start]),
             summary=summary,
-            appendix=carried_appendix(messages[start:end], tracker, config, plan["scale"]),
+            appendix=self._appendix(state, messages[start:end], messages[end:], tail, plan),
             files=files,
             references=references_of(desk, tracker, read, files),
             snapshot=snapshot_message(messages, state.get("todos") or [], plan["number"]),
@@ -117,6 +118,17 @@ class Committer:
             plan=plan,
             has_files=self.workspace is not None,
         )
+
+    def _appendix(
+        self,
+        state: AgentState,
+        summarised: Sequence[AnyMessage],
+        kept: Sequence[AnyMessage],
+        tail: Sequence[AnyMessage],
+        plan: Plan,
+    ) -> Appendix:
+        cut_short = [whole for whole, shown in zip(kept, tail, strict=True) if shown.additional_kwargs.get(SHORTENED)]
+        return carried_appendix(summarised, cut_short, state.get("tracker") or [], self.opener.config, plan["scale"])
 
     def _fitted(
         self, messages: Sequence[AnyMessage], tail: Sequence[AnyMessage], budget: int | None = None
@@ -127,7 +139,16 @@ class Committer:
 
     def _size(self, draft: Draft, state: AgentState) -> int:
         """Tokens of the next request with this history."""
-        return self.opener.requests.meter.scaled(draft.messages({"number": 0}), state["messages"])
+        counted = self.opener.requests.meter.scaled(draft.messages({"number": 0}), state["messages"])
+        return counted + draft.plan["hidden"]
+
+    def _pinned(self, draft: Draft, state: AgentState, target: int) -> Draft:
+        """The reduced draft with what it cut of the user's words pinned, where there is room for it."""
+        messages = repair(state["messages"])
+        start, end = bounds(messages, draft.plan)
+        appendix = self._appendix(state, messages[start:end], messages[end:], draft.tail, draft.plan)
+        pinned = replace(draft, appendix=appendix)
+        return pinned if self._size(pinned, state) < target else draft
 
     def _reduced(self, draft: Draft, state: AgentState, excess: int) -> Draft:
         """The draft with the tail shortened, then with fewer files, which become references."""

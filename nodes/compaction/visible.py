@@ -28,6 +28,8 @@ def is_visible(file: ReadIn, tracker: Sequence[FileRecord], tail: Sequence[AnyMe
     record = find(tracker, file.path)
     if file.reason or record is None or not record["known"] or record["call"] not in shown_calls(tail):
         return False
+    if record["hash"] and record["hash"] != file.hash:
+        return False
     return any(_shows(text, file) for text in _texts(tail, record["call"]))
 
 

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMess
 
 from longthread.nodes.history.groups import groups
 from longthread.nodes.history.prune import show_pruned
-from longthread.nodes.history.speakers import last_answer
+from longthread.nodes.history.speakers import is_users, last_answer
 from longthread.tools.cut import cut_middle
 from longthread.tools.results import text_of
 from longthread.tools.tokens import MESSAGE_TOKENS, count_message, count_text
@@ -58,13 +58,27 @@ def find_cut(messages: Sequence[AnyMessage], weights: Sequence[int], head: int, 
 def fit_tail(tail: Sequence[AnyMessage], budget: int, weight: int) -> list[AnyMessage]:
     """The tail within `budget` tokens, of which it has `weight`: the largest messages are shortened, none is left out.
 
-    The stamps of requests go: they count positions of a history that is no more.
+    The user's own words are shortened only where shortening all others is not enough. The stamps of
+    requests go: they count positions of a history that is no more.
     """
+    fitted = [_without_stamp(message) for message in tail]
     if weight <= budget:
-        return [_without_stamp(message) for message in tail]
-    sizes = [count_message(message) for message in tail]
-    limit = _water_level(sizes, budget * sum(sizes) // weight)
-    return [_without_stamp(_shortened(m, limit) if size > limit else m) for m, size in zip(tail, sizes, strict=True)]
+        return fitted
+    local = budget * sum(map(count_message, tail)) // weight
+    fitted = _leveled(fitted, [n for n, message in enumerate(fitted) if not is_users(message)], local)
+    return _leveled(fitted, range(len(fitted)), local)
+
+
+def _leveled(messages: Sequence[AnyMessage], which: Collection[int], budget: int) -> list[AnyMessage]:
+    """The messages within `budget` local tokens, if shortening the largest of `which` can bring them there."""
+    sizes = [count_message(message) for message in messages]
+    rest = sum(size for n, size in enumerate(sizes) if n not in which)
+    if sum(sizes) <= budget:
+        return list(messages)
+    limit = _water_level([sizes[n] for n in which], budget - rest)
+    return [
+        _shortened(message, limit) if n in which and sizes[n] > limit else message for n, message in enumerate(messages)
+    ]
 
 
 def _water_level(sizes: Sequence[int], budget: int) -> int:

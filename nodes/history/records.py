@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage
 
 from longthread.nodes.history.prune import CLEARED
+from longthread.nodes.history.speakers import source_of
 
 SUMMARY_SOURCE = "compaction_summary"
 _CUT_OFF = ("aborted", "error")
@@ -67,7 +68,7 @@ def measured(messages: Sequence[BaseMessage], newest: int | None = None) -> list
 
     Unstamped ones behind a compaction are left out.
     """
-    summaries = (n for n, m in enumerate(messages) if m.additional_kwargs.get("source") == SUMMARY_SOURCE)
+    summaries = (n for n, m in enumerate(messages) if source_of(m) == SUMMARY_SOURCE)
     compacted = next(summaries, len(messages))
     found = (read_record(n, messages[n]) for n in range(len(messages) - 1, -1, -1))
     known = (record for record in found if record and (record.stamp or record.n < compacted))

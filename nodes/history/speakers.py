@@ -2,14 +2,25 @@
 
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
 OWN_SOURCES = frozenset({"todo_reminder", "compaction_summary", "auto_read", "references", "todo_snapshot"})
+"""Of the system messages that the graph writes."""
+OTHER_SOURCES = frozenset({"tool", "node", "interrupted_call"})
+"""Of a message that a tool added beside its result, or a node of the user's own; and of a result that stands in."""
 
 
-def source_of(message: AnyMessage) -> str | None:
-    """What part of the graph added the message; `None` for the conversation itself."""
-    return message.additional_kwargs.get("source")
+def source_of(message: BaseMessage) -> str | None:
+    """What part of the graph added the message; `None` for the conversation itself.
+
+    Others use the key too, and a user's or a tool's message can carry any word: only a system message
+    is the graph's own.
+    """
+    source = message.additional_kwargs.get("source")
+    if not isinstance(source, str):
+        return None
+    known = OWN_SOURCES | OTHER_SOURCES if isinstance(message, SystemMessage) else OTHER_SOURCES
+    return source if source in known else None
 
 
 def is_graphs_own(message: AnyMessage) -> bool:

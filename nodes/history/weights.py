@@ -26,7 +26,7 @@ from longthread.nodes.history.records import (
     same_model,
 )
 from longthread.nodes.history.repair import INTERRUPTED_TEXT
-from longthread.nodes.history.speakers import is_own
+from longthread.nodes.history.speakers import is_own, source_of
 from longthread.nodes.state import Occupancy
 from longthread.tools.results import calls_of
 from longthread.tools.tokens import count_messages
@@ -139,7 +139,7 @@ def _counting(found: Iterable[Record], messages: Messages, model: str | None) ->
 
 def _carried_ratio(messages: Messages) -> float:
     """What the thread had shown before its last compaction, as the summary carries it."""
-    summaries = (m for m in reversed(messages) if m.additional_kwargs.get("source") == SUMMARY_SOURCE)
+    summaries = (m for m in reversed(messages) if source_of(m) == SUMMARY_SOURCE)
     segment = next((m.additional_kwargs.get("segment") for m in summaries), None)
     ratio = segment.get("scale") if isinstance(segment, dict) else None
     return min(max(ratio, SLOPES[0]), SLOPES[1]) if isinstance(ratio, int | float) else 1

@@ -14,7 +14,7 @@ from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.worker.opening import render_opening, worker_prompt
 from longthread.nodes.worker.state import Brief, WorkerState, conversation
 from longthread.tools.cut import cut_middle
-from longthread.tools.tokens import count_message
+from longthread.tools.tokens import count_message, count_text
 
 OVERVIEW_SHARE = 0.15
 """Of the worker's bound, for overview and previous summary together."""
@@ -91,7 +91,12 @@ class Fitter:
         most = self.config.compact_worker_max_input_tokens * OVERVIEW_SHARE
         if self.window is not None:
             most = min(most, self.window / 3)
-        return int(most / scale) >> state["status"]["shrinks"]
+        limit, shrinks = int(most / scale), state["status"]["shrinks"]
+        if shrinks:
+            # Half of what was sent, which may have been less than it might.
+            brief = state["brief"][0]
+            limit = min(limit, count_text(render_opening(brief, limit)) - count_text(render_opening(brief, 0)))
+        return max(0, limit >> shrinks)
 
     def _window(self, left: int, scale: float) -> int:
         return left if self.window is None else round(self.window * WINDOW_SHARE / scale)

@@ -23,6 +23,8 @@ class Plan(TypedDict):
     through: list[str]
     """Ids of the last user message and the last answer that are summarised, now or before."""
     tokens_before: int
+    hidden: int
+    """Tokens of a request that neither prompt, schemas nor messages account for, as measured."""
     number: int
     scale: float
     """The provider's tokens per local token, in this thread."""

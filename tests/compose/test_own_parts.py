@@ -152,7 +152,7 @@ def test_an_async_tool_runs_under_a_sync_invoke(in_loop: bool) -> None:
 def test_a_node_of_ones_own_between_the_tools_and_the_next_request(ask: Ask, saver: Saver) -> None:
     def look_up(state: AgentState) -> dict[str, list[AnyMessage]]:
         """Adds what the model did not ask for; the source says that it is not the user's."""
-        found = HumanMessage(f"(seen after {state['messages'][-1].content})", additional_kwargs={"source": "look_up"})
+        found = HumanMessage(f"(seen after {state['messages'][-1].content})", additional_kwargs={"source": "node"})
         return {"messages": [found]}
 
     model = ScriptedChatModel([TWO_NOTES, call("awaited", text="three"), "Done."])
