@@ -45,7 +45,7 @@ def test_a_run_whose_processes_die_after_every_twentieth_write_comes_to_the_same
 
 @pytest.mark.slow
 def test_a_run_killed_at_some_moment_comes_to_the_same_end(tmp_path: Path) -> None:
-    assert_nothing_lost(kills(tmp_path, "sqlite", "random", 4), at_least=3)
+    assert_nothing_lost(kills(tmp_path, "sqlite", "random", 4), at_least=4)
 
 
 @pytest.mark.slow
@@ -62,12 +62,12 @@ def test_a_run_whose_processes_die_after_every_write_comes_to_the_same_end(tmp_p
 @pytest.mark.kill
 @pytest.mark.timeout(3_600)
 def test_a_run_killed_at_two_hundred_moments_comes_to_the_same_end(tmp_path: Path) -> None:
-    assert_nothing_lost(kills(tmp_path, "sqlite", "random", 200), at_least=180)
+    assert_nothing_lost(kills(tmp_path, "sqlite", "random", 200), at_least=200)
 
 
 @pytest.mark.kill
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize(("way", "number", "at_least"), [("every", 1, 500), ("random", 20, 15)])
+@pytest.mark.parametrize(("way", "number", "at_least"), [("every", 1, 500), ("random", 20, 20)])
 def test_a_run_on_postgres_killed_everywhere_comes_to_the_same_end(
     tmp_path: Path, postgres_server: str, way: str, number: int, at_least: int
 ) -> None:

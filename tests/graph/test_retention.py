@@ -229,5 +229,5 @@ def test_a_pruned_file_holds_at_most_twice_the_conversation(tmp_path: Path) -> N
 def test_a_kill_leaves_a_thread_as_it_was_or_pruned(tmp_path: Path, kills: int) -> None:
     found = json.loads(in_another_process(Path(kill_prune.__file__), str(tmp_path), str(kills)))
     assert found["lost"] == 0
-    assert found["untouched"] + found["pruned"] == kills
-    assert found["killed"] >= kills // 2
+    assert found["killed"] == kills
+    assert found["untouched"] > 0

@@ -50,13 +50,17 @@ def main(folder: Path, kills: int) -> None:
     shutil.copy(original, folder / "whole.db")
     seconds = took(folder / "whole.db")
     found: dict[str, int] = {"killed": 0, "untouched": 0, "pruned": 0, "lost": 0}
-    for number in range(kills):
+    for number in range(2 * kills):
+        if found["killed"] == kills:
+            break
         where = folder / f"{number}.db"
         shutil.copy(original, where)
         child = pruning(where)
         time.sleep(seconds * random.Random(number).uniform(0.3, 1.0))
         os.kill(child, signal.SIGKILL)
-        found["killed"] += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        hit = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        found["killed"] += hit
+        seconds *= 1 if hit else 0.9  # the machine is quicker now
         seen, left = read(where)
         found["lost"] += seen != whole
         found["untouched" if left == rows else "pruned"] += 1
