@@ -22,6 +22,8 @@ from longthread.tools.worker import EMPTY_DESK, Reference
 
 REFUSED_SHARE = 0.75
 """A request that the provider refused must shrink below this share of its size."""
+NEEDED: tuple[Trigger, ...] = ("compact_request_threshold", "context_refused")
+"""Here a newest message that is too long alone is cut, although nothing stands before it to be summarised."""
 LEAST_GAIN = 0.05
 """Of the threshold that asked; a larger `prune_min_savings` asks for no more."""
 INSTRUCTION_TOKENS = 1_000
@@ -52,12 +54,13 @@ class Opener:
         if hopeless := self._irreducible(state, weights, cut, trigger, tokens):
             return hopeless
         summarised = messages[cut.head : cut.start]
-        if not _is_worth_summarising(summarised, trigger):
+        overlong = trigger in NEEDED and sum(weights[cut.start :]) > self.config.retained_tokens
+        if not (overlong or _is_worth_summarising(summarised, trigger)):
             return Hopeless("nothing", "nothing stands before the messages that are kept")
         return Plan(
             trigger=trigger,
-            first=summarised[0].id or "",
-            last=summarised[-1].id or "",
+            first=(summarised[0].id or "") if summarised else "",
+            last=(summarised[-1].id or "") if summarised else "",
             summarised=len(summarised),
             through=_through(summarised),
             tokens_before=tokens,
@@ -151,7 +154,7 @@ def _through(summarised: Sequence[AnyMessage]) -> list[str]:
     summary = last_summary(summarised)
     carried = (summary.additional_kwargs.get("segment") or {}).get("through", []) if summary else []
     found = [identity for identity in dict.fromkeys((last_user, last_answer)) if identity] or carried
-    last = summarised[-1].id
+    last = summarised[-1].id if summarised else None
     return [*found, *([last] if last and last not in found else [])]
 
 
@@ -163,6 +166,8 @@ def between(messages: Sequence[AnyMessage], plan: Plan) -> list[AnyMessage]:
 
 def bounds(messages: Sequence[AnyMessage], plan: Plan) -> tuple[int, int]:
     """Index of the first summarised message, and of the first that is kept."""
+    if not plan["summarised"]:
+        return head_length(messages), head_length(messages)
     places = {message.id: n for n, message in enumerate(messages)}
     return places[plan["first"]], places[plan["last"]] + 1
 

@@ -26,6 +26,7 @@ REASONS = {
     "bound": "the worker used up compact_worker_max_input_tokens or worker_max_requests without a valid summary",
     "context": "the worker's own context window is too small for its request",
     "undone": "the worker ended without a valid summary",
+    "alone": "nothing stands before the newest message, which is too long and was cut",
     "breaker": "the breaker is open, so the worker was not called",
 }
 
@@ -67,7 +68,8 @@ class Compactor:
         emit("compact_start", trigger=trigger, tokens_before=plan["tokens_before"], messages=plan["summarised"])
         wish = state.get("compact_request")
         given = self.opener.worker_input(state, plan, wish if isinstance(wish, str) else "")
-        return Opened(given, calls_worker=not _breaker_forbids(state, trigger), began=began)
+        calls = bool(plan["summarised"]) and not _breaker_forbids(state, trigger)
+        return Opened(given, calls_worker=calls, began=began)
 
     def close(self, state: AgentState, opened: Opened, result: dict[str, Any], origin: Origin) -> dict[str, Any]:
         """The commit of what the worker brought, or of what stands in for it, or the failure."""
@@ -114,8 +116,14 @@ def _reason(result: dict[str, Any], opened: Opened) -> str:
     if "error" in result:
         error = result["error"]
         return f"the worker's model failed: {one_line(str(error) or type(error).__name__, 300)}"
-    ended = result["status"]["ended"] if "status" in result else "breaker" if not opened.calls_worker else None
+    ended = result["status"]["ended"] if "status" in result else _uncalled(opened)
     return REASONS.get(ended or "undone", REASONS["undone"])
+
+
+def _uncalled(opened: Opened) -> str | None:
+    if opened.calls_worker:
+        return None
+    return "breaker" if opened.input["plan"]["summarised"] else "alone"
 
 
 def _stands_in(trigger: Trigger, reason: str, result: dict[str, Any]) -> bool:

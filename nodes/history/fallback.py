@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage
 
+from longthread.nodes.history.plain import plain
 from longthread.nodes.history.speakers import is_users
 from longthread.nodes.history.summary import mend, read_sections, render
 from longthread.tools.cut import cut_middle
@@ -48,7 +49,7 @@ def _earlier(previous: str, asked: str, room: int) -> dict[str, str]:
     """The sections of the summary before, within what the newer words leave."""
     sections = {**read_sections(previous), "Current Work": ""}
     task = sections.get("Active Task", "")
-    sections["Active Task"] = task.replace(asked, "").replace(LAST, EARLIER).strip() if asked else task
+    sections["Active Task"] = task.replace(plain(asked), "").replace(LAST, EARLIER).strip() if asked else task
     return read_sections(mend(render(sections), room))
 
 

@@ -9,11 +9,12 @@ from longthread.nodes.history.summary import judge
 from longthread.nodes.state import Node
 from longthread.nodes.worker.run_worker_tools import is_cut_off
 from longthread.nodes.worker.state import Status, WorkerState, last_answer
+from longthread.nodes.worker.summaries import HEADINGS
 from longthread.tools.results import text_of
 from longthread.tools.worker import Desk
 
 NUDGES = {
-    "summary": "There is no valid summary yet. Call write_summary now, with all five sections.",
+    "summary": f"There is no valid summary yet. Call write_summary now, with the headings {HEADINGS}.",
     "marks": (
         "No file is marked, although files were touched. Mark those that are needed for going on with "
         "mark_read_required; if none is needed, answer without a call."

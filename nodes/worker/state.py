@@ -17,7 +17,7 @@ class Plan(TypedDict):
 
     trigger: Trigger
     first: str
-    """Id of the first message that is summarised."""
+    """Id of the first message that is summarised; empty where only the newest is too long, and is cut."""
     last: str
     summarised: int
     through: list[str]

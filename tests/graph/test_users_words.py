@@ -71,3 +71,18 @@ def test_a_system_message_of_the_users_with_a_word_of_its_own_stays_at_the_head(
     ask(graph, {"messages": [mine, HumanMessage("begin")]})
     assert history(graph)[0].content == "house rules"
     assert values(graph)["segments"]
+
+
+@pytest.mark.parametrize("trigger", ["refused", "threshold"])
+def test_a_first_message_that_is_too_long_alone_is_cut_so_that_the_thread_lives(ask: Ask, trigger: str) -> None:
+    config = small(compact_request_threshold=900) if trigger == "threshold" else small()
+    refusal = [ValueError("context_length_exceeded: the prompt is too long")] if trigger == "refused" else []
+    by = worker()
+    model = ScriptedChatModel([*refusal, "done"])
+    graph = agent(model, config, by)
+    assert ask(graph, f"TASK BEGINS {words(3_000)} TASK ENDS")["messages"][-1].content == "done"
+    shown = "\n".join(str(message.content) for message in model.requests[-1])
+    assert "TASK BEGINS" in shown
+    assert "TASK ENDS" in shown
+    assert len(shown) < 4_000
+    assert by.calls == 0
