@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage, messages_from_dict, messages_to_dict
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    SystemMessage,
+    ToolMessage,
+    messages_from_dict,
+    messages_to_dict,
+)
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agents import Ask, ask_async, ask_sync, history, plan, thread, todo
