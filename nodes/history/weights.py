@@ -5,6 +5,7 @@ scaled by what this thread has shown (see `rates`). All of it is arithmetic over
 a text is tokenised once, when it is new.
 """
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +52,8 @@ class TokenMeter:
     """Names of tools whose results are never shown by their summary."""
     agent: str | None = None
     """The agent's name: another agent's requests, in a shared history, had another prompt. `None`: anyone's count."""
+    _learned: list[tuple[tuple[AnyMessage, ...], Rates]] = field(default_factory=list, repr=False, compare=False)
+    """The rates of the last two histories: a step asks for the same ones several times."""
 
     def occupancy(self, messages: Messages, pruned_through: str | None = None) -> Occupancy:
         """What the next request will fill.
@@ -112,6 +115,13 @@ class TokenMeter:
         return found, self.model if self.model and self.model != UNKNOWN else newest_model(found)
 
     def _rates(self, messages: Messages) -> Rates:
+        known = next((rates for seen, rates in self._learned if _are_same(seen, messages)), None)
+        if known is None:
+            known = self._learn(messages)
+            self._learned[:] = [(tuple(messages), known), *self._learned[:1]]
+        return known
+
+    def _learn(self, messages: Messages) -> Rates:
         found, model = self._found(messages, LEARNED_FROM)
         return learn(messages, intervals(messages, found, model), model, self._first_ratio(messages, found, model))
 
@@ -130,6 +140,11 @@ class TokenMeter:
         changed = [n for n, message in enumerate(then) if message.content != shown[n].content]
         weights = self.weights(messages, last.pruned) if changed else []
         return sum(rates.weigh(shown[n]) - weights[n] for n in changed if weights[n])
+
+
+def _are_same(one: Messages, two: Messages) -> bool:
+    """The very same messages, which nothing changes in place."""
+    return len(one) == len(two) and all(map(operator.is_, one, two))
 
 
 def _counting(found: Iterable[Record], messages: Messages, model: str | None) -> Iterator[Record]:
