@@ -1,10 +1,12 @@
 """An answer as it goes into the history: storable, stamped, every call answerable."""
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall
+from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall
+from langchain_core.utils.json import parse_partial_json
 
 from longthread.nodes.history.content import with_calls
 from longthread.nodes.history.weights import UNKNOWN
@@ -12,6 +14,34 @@ from longthread.tools.results import calls_of
 from longthread.tools.text import clean, storable, storable_dict
 
 MALFORMED = "malformed_arguments"
+CUT_OFF = "cut_off_by_output_limit"
+"""Beside `MALFORMED`: the call is the one in which the output limit ended the answer."""
+LIMITS: Final = ("length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded")
+_ALWAYS_SAY_WHY: Final = {"openai", "azure", "azure_openai", "deepseek", "xai"}
+"""Providers, as answers name them, whose last event says why the answer ended."""
+_REASONS: Final = ("finish_reason", "stop_reason", "done_reason")
+
+
+class EndedEarly(ConnectionError):
+    """A stream ended cleanly, and before its answer was complete; the same request may succeed."""
+
+
+def complete(answer: AIMessage) -> AIMessage:
+    """The answer itself, if its provider said why it ended or is one that need not say so.
+
+    Raises:
+        EndedEarly: it was streamed in OpenAI's way, and the event with the reason never came.
+    """
+    metadata = answer.response_metadata
+    if metadata.get("model_provider") in _ALWAYS_SAY_WHY and not {*_REASONS, "status"} & metadata.keys():
+        raise EndedEarly("the stream ended before the answer was complete; make the request again")
+    return answer
+
+
+def is_cut_off(answer: AIMessage) -> bool:
+    """The model's output limit ended the message."""
+    metadata = answer.response_metadata
+    return any(metadata.get(name) in LIMITS for name in _REASONS) or metadata.get("status") == "incomplete"
 
 
 def normalised(
@@ -22,7 +52,8 @@ def normalised(
     `model` is the one that was asked for; a server may report another name for it.
 
     A server may repeat ids, number its calls anew in each answer, leave ids out, or cut a call's
-    JSON off: such a call stays, so that the model gets an error result for it.
+    JSON off: such a call stays, so that the model gets an error result for it. So does the call in
+    which the output limit ended the answer, also where LangChain completed its JSON.
     """
     identity = _free_id(clean(answer.id or ""), history)
     calls = _calls(answer, identity, history)
@@ -64,10 +95,9 @@ def _free_id(wanted: str, history: Sequence[AnyMessage]) -> str:
 
 def _calls(answer: AIMessage, identity: str, history: Sequence[AnyMessage]) -> list[ToolCall]:
     """Every call, those that could not be read too, under ids that the history does not have yet."""
-    calls = [ToolCall(name=clean(c["name"]), args=storable_dict(c["args"]), id=c["id"]) for c in answer.tool_calls]
-    for broken in answer.invalid_tool_calls:
-        raw = {MALFORMED: clean(str(broken["args"] or ""))}
-        calls.append(ToolCall(name=clean(broken["name"] or "unknown"), args=raw, id=broken["id"]))
+    calls = [*map(_read, answer.tool_calls), *map(_unread, answer.invalid_tool_calls)]
+    if calls and is_cut_off(answer):
+        _distrust(calls[_cut_call(answer)])
     taken = {call["id"] for message in history for call in calls_of(message)}
     for n, call in enumerate(calls):
         call["id"] = clean(call["id"] or "")
@@ -76,3 +106,37 @@ def _calls(answer: AIMessage, identity: str, history: Sequence[AnyMessage]) -> l
         taken.add(call["id"])
         call["type"] = "tool_call"
     return calls
+
+
+def _read(call: ToolCall) -> ToolCall:
+    args: object = call["args"]
+    found = storable_dict(args) if isinstance(args, dict) else {MALFORMED: clean(json.dumps(args, default=repr))}
+    return ToolCall(name=clean(call["name"]), args=found, id=call["id"])
+
+
+def _unread(call: InvalidToolCall) -> ToolCall:
+    raw = clean(str(call["args"] or ""))
+    return ToolCall(name=clean(call["name"] or "unknown"), args={MALFORMED: raw}, id=call["id"])
+
+
+def _cut_call(answer: AIMessage) -> int:
+    """Where the call stands that the output limit broke off.
+
+    Not streamed it is among the unreadable ones. Streamed, LangChain has completed its JSON, so that
+    it looks like any other, and its raw text is gone: it is the last one.
+    """
+    readable = len(answer.tool_calls)
+    broken = [n for n, call in enumerate(answer.invalid_tool_calls) if _breaks_off(call["args"])]
+    return readable + broken[-1] if broken else readable - 1
+
+
+def _breaks_off(raw: str | None) -> bool:
+    try:
+        return isinstance(parse_partial_json(raw or ""), dict)
+    except ValueError:
+        return False
+
+
+def _distrust(call: ToolCall) -> None:
+    raw = call["args"].get(MALFORMED) or json.dumps(call["args"], ensure_ascii=False, default=repr)
+    call["args"] = {MALFORMED: raw, CUT_OFF: True}

@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph._internal._runnable import RunnableCallable  # sync and async in one node, as langchain's agents do
 
-from longthread.nodes.answers import goes_on, normalised
+from longthread.nodes.answers import complete, goes_on, normalised
 from longthread.nodes.policy import CompactionPolicy
 from longthread.nodes.refusals import is_context_overflow
 from longthread.nodes.requests import Requests
@@ -23,7 +23,7 @@ def make_call_model(model: Model, requests: Requests, policy: CompactionPolicy, 
     def call_model(state: AgentState) -> dict[str, Any]:
         try:
             request, config = _request(state)
-            answer = model.invoke(request, config)
+            answer = complete(model.invoke(request, config))
         except Exception as error:
             return _refused(state, error)
         return _answered(state, answer)
@@ -31,7 +31,7 @@ def make_call_model(model: Model, requests: Requests, policy: CompactionPolicy, 
     async def acall_model(state: AgentState) -> dict[str, Any]:
         try:
             request, config = _request(state)
-            answer = await model.ainvoke(request, config)
+            answer = complete(await model.ainvoke(request, config))
         except Exception as error:
             return _refused(state, error)
         return _answered(state, answer)

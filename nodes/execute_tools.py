@@ -15,11 +15,15 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
-from longthread.nodes.answers import MALFORMED
+from longthread.nodes.answers import CUT_OFF, MALFORMED
 from longthread.nodes.handoff import as_first, with_every_result
 from longthread.nodes.results import Finisher
 from longthread.tools.text import one_line
 
+_CUT_OFF_TEXT = (
+    "Error: the answer was cut off by the output limit inside this call, so nothing was run. "
+    "Send a smaller call: long content in several parts."
+)
 Result = Any
 """A message, a command, or a list of both, as `ToolNode` takes them."""
 
@@ -64,7 +68,9 @@ def describe(error: Exception) -> str:
 
 def _malformed(call: ToolCall) -> ToolMessage:
     raw = one_line(str(call["args"][MALFORMED]), 300)
-    text = f"Error: the arguments were not valid JSON, so nothing was run: {raw!r}. Send the call again, complete."
+    text = f"Error: the arguments were not a JSON object, so nothing was run: {raw!r}. Send the call again, complete."
+    if call["args"].get(CUT_OFF):
+        text = _CUT_OFF_TEXT
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error")
 
 

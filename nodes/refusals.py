@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from langchain_core.exceptions import ContextOverflowError, ModelError
 from langgraph.types import RetryPolicy
+from pydantic import ValidationError
 
 from longthread.nodes.error_shape import Shape, shape_of
 from longthread.nodes.overflow_texts import OVERFLOW_CODES, OVERFLOW_TEXTS
@@ -31,7 +32,8 @@ _SERVER_CODES: Final = re.compile(
 )
 _BROKEN_TEXTS: Final = re.compile(
     r"overloaded|incomplete chunked read|peer closed connection|server disconnected"
-    r"|connection (reset|aborted|error|closed)|no generation chunks were returned|server had an error",
+    r"|connection (reset|aborted|error|closed)|server had an error"
+    r"|no generation chunks were returned|no generations found in stream",
     re.IGNORECASE,
 )
 _CONNECTION_CLASSES: Final = {
@@ -63,7 +65,8 @@ def is_transient(error: BaseException) -> bool:
     """Whether the same request may succeed a little later.
 
     True for connections that fail or break, time limits, status 408, 409, 425, 429, 5xx, and
-    streams cut in their middle; false for used-up quota, refused keys, bad requests, overflows.
+    streams cut in their middle, calls whose arguments LangChain cannot take; false for used-up
+    quota, refused keys, bad requests, overflows.
     """
     return _verdict(error) == "transient"
 
@@ -106,9 +109,16 @@ def _said_by(error: BaseException, shape: Shape) -> _Verdict | None:
         return "final"
     if isinstance(error, ContextOverflowError) or _is_overflow(shape):
         return "overflow"
-    if _is_temporary(shape) or (isinstance(error, ModelError) and error.is_retryable):
+    if _is_temporary(shape) or _is_unreadable(error) or (isinstance(error, ModelError) and error.is_retryable):
         return "transient"
     return "final" if shape.status or isinstance(error, ModelError) else None
+
+
+def _is_unreadable(error: BaseException) -> bool:
+    """An answer that LangChain made no message of: a call's arguments are JSON, but no object. Another one may do."""
+    if not isinstance(error, ValidationError) or error.title != "AIMessage":
+        return False
+    return all(found["loc"][:1] == ("tool_calls",) for found in error.errors(include_url=False, include_input=False))
 
 
 def _is_overflow(shape: Shape) -> bool:

@@ -1,4 +1,4 @@
-"""Call ids that are unique in a request.
+"""Call ids that are unique in a request, and names that a provider takes.
 
 Some models number their calls anew in each message, and an aborted stream may leave an id empty.
 Anthropic refuses a request with an id used twice, others confuse the results. The first use of an
@@ -6,6 +6,7 @@ id keeps it; a later one gets an id that depends on what precedes it only, so re
 prefixes of one another.
 """
 
+import re
 from collections import Counter
 from uuid import NAMESPACE_OID, uuid5
 
@@ -15,6 +16,16 @@ from longthread.nodes.history.content import sound_content, with_calls
 from longthread.tools.results import calls_of
 
 UNKNOWN_TOOL = "unknown_tool"
+MAX_NAME = 64
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def sound_name(name: str) -> str:
+    """A tool's name in the alphabet and length that OpenAI, Anthropic and Google take; itself if it is so already.
+
+    Models make names up, and one wrong name would have every later request of the thread refused.
+    """
+    return _NOT_IN_NAMES.sub("_", name.strip())[:MAX_NAME] or UNKNOWN_TOOL
 
 
 class CallIds:
@@ -34,7 +45,7 @@ class CallIds:
         return message.model_copy(update={"tool_calls": after, "invalid_tool_calls": [], "content": content})
 
     def _sound_call(self, call: ToolCall) -> ToolCall:
-        return {**call, "id": self._next(call["id"] or ""), "name": call["name"].strip() or UNKNOWN_TOOL}
+        return {**call, "id": self._next(call["id"] or ""), "name": sound_name(call["name"])}
 
     def _next(self, call_id: str) -> str:
         fresh = call_id

@@ -31,23 +31,24 @@ def _is_blank(block: dict[str, Any]) -> bool:
 
 
 def with_calls(content: Content, before: Sequence[ToolCall], after: Sequence[ToolCall]) -> Content:
-    """The content with its blocks of calls, as Anthropic and OpenAI's Responses API write them, under new ids.
+    """The content with its blocks of calls under new ids and names, as Anthropic and OpenAI's Responses API write them.
 
     `before` and `after` are the same calls. A block of a call that is not among them is dropped.
     """
     if isinstance(content, str):
         return content
-    ids: dict[str, list[str]] = {}
+    calls: dict[str, list[ToolCall]] = {}
     for old, new in zip(before, after, strict=True):
-        ids.setdefault(old["id"] or "", []).append(new["id"] or "")
-    return list(_renamed(content, ids))
+        calls.setdefault(old["id"] or "", []).append(new)
+    return list(_renamed(content, calls))
 
 
-def _renamed(content: Sequence[Any], ids: Mapping[str, list[str]]) -> Iterator[Any]:
+def _renamed(content: Sequence[Any], calls: Mapping[str, list[ToolCall]]) -> Iterator[Any]:
     for block in content:
         if not isinstance(block, dict) or block.get("type") not in CALLS:
             yield block
             continue
         key = "call_id" if "call_id" in block else "id"
-        if waiting := ids.get(block.get(key) or ""):
-            yield {**block, key: waiting.pop(0)}
+        if waiting := calls.get(block.get(key) or ""):
+            call = waiting.pop(0)
+            yield {**block, key: call["id"] or "", **({"name": call["name"]} if "name" in block else {})}

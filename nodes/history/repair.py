@@ -18,7 +18,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from longthread.nodes.history.call_ids import CallIds
+from longthread.nodes.history.call_ids import CallIds, sound_name
 from longthread.nodes.history.content import is_empty, sound_content
 from longthread.nodes.history.groups import INTERRUPTED, Slot, match_results
 from longthread.tools.results import calls_of
@@ -41,6 +41,7 @@ def repair(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     - A call without a result gets an error result that says so, with an id made from the call.
     - A result without a call is dropped, and so is a second result of one call.
     - Call ids are unique and not empty; calls whose arguments could not be parsed are ordinary calls.
+    - Names of tools have the letters and length that providers take.
     - Blank text is left out.
     - Assistant and system messages without text, image or call are dropped; an empty user message
       says that it is empty.
@@ -86,6 +87,8 @@ def _group(message: AIMessage, ids: CallIds, results: Sequence[AnyMessage | None
 def _under(call: ToolCall, result: ToolMessage) -> ToolMessage:
     """The result under the call's id; `additional_kwargs["call"]` remembers the id that the history has."""
     sound = _with_sound_content(result) if isinstance(result.content, list) else result
+    if sound.name is not None and sound.name != sound_name(sound.name):
+        sound = sound.model_copy(update={"name": sound_name(sound.name)})
     if result.tool_call_id == call["id"]:
         return sound
     remembered = {**result.additional_kwargs, "call": result.tool_call_id}

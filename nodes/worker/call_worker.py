@@ -8,7 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph._internal._runnable import RunnableCallable  # sync and async in one node
 from langgraph.constants import TAG_NOSTREAM
 
-from longthread.nodes.answers import normalised
+from longthread.nodes.answers import complete, normalised
 from longthread.nodes.call_model import Model
 from longthread.nodes.refusals import is_context_overflow
 from longthread.nodes.worker.fit import FINISH, Fitted, Fitter
@@ -26,7 +26,7 @@ def make_call_worker(model: Model, fitter: Fitter) -> RunnableCallable:
         if (fitted := _next(state, fitter)) is None:
             return _ended(state, "bound")
         try:
-            answer = model.invoke(_with_notice(state, fitted), QUIET)
+            answer = complete(model.invoke(_with_notice(state, fitted), QUIET))
         except Exception as error:
             return _too_long(state, error)
         return _answered(state, fitted, answer)
@@ -35,7 +35,7 @@ def make_call_worker(model: Model, fitter: Fitter) -> RunnableCallable:
         if (fitted := await asyncio.to_thread(_next, state, fitter)) is None:
             return _ended(state, "bound")
         try:
-            answer = await model.ainvoke(_with_notice(state, fitted), QUIET)
+            answer = complete(await model.ainvoke(_with_notice(state, fitted), QUIET))
         except Exception as error:
             return _too_long(state, error)
         return _answered(state, fitted, answer)

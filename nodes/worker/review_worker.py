@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from langchain_core.messages import HumanMessage
 
+from longthread.nodes.answers import is_cut_off
 from longthread.nodes.history.summary import judge
 from longthread.nodes.state import Node
-from longthread.nodes.worker.run_worker_tools import is_cut_off
 from longthread.nodes.worker.state import Status, WorkerState, last_answer
 from longthread.nodes.worker.summaries import HEADINGS
 from longthread.tools.results import text_of

@@ -5,14 +5,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, ToolMessage
 
-from longthread.nodes.answers import MALFORMED
+from longthread.nodes.answers import MALFORMED, is_cut_off
 from longthread.nodes.state import Node
 from longthread.nodes.worker.state import WorkerState, last_answer
 from longthread.tools.worker import Desk, WorkerTools
 
 CUT_OFF = "Error: the message was cut off by the output limit, so nothing was saved. Write a shorter summary."
 BROKEN = "Error: the arguments were not valid JSON, so nothing was done. Send the call again, complete and shorter."
-LIMITS = ("length", "max_tokens", "MAX_TOKENS")
 
 
 def make_run_worker_tools(tools: Callable[[WorkerState], WorkerTools]) -> Node:
@@ -38,10 +37,3 @@ def _run(kit: WorkerTools, answer: AIMessage, call: dict[str, Any], desk: Desk) 
     if text:
         return ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error"), desk
     return kit.run(call, desk)
-
-
-def is_cut_off(answer: AIMessage) -> bool:
-    """The model's output limit ended the message."""
-    metadata = answer.response_metadata
-    reasons = [metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason")]
-    return any(reason in LIMITS for reason in reasons) or metadata.get("status") == "incomplete"
