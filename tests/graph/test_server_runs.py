@@ -77,6 +77,9 @@ TROUBLE = {
     "a rate limit": Refusal.rate_limited(),
     "a server error": Refusal(500, "oh"),
     "a cut stream": Reply("half an answer that never ends", cut_after=3),
+    "a stream that ends early": Reply("half an answer that never ends", ended_after=3),
+    "a call that ends early": Reply(calls=(("write_file", {"path": "a.txt", "content": "x" * 50}),), ended_after=5),
+    "a stream of nothing": Reply("half an answer", ended_after=0),
     "a half event": Reply("half an answer that never ends", half_event_after=3),
     "an error inside the stream": Reply("half an answer", error_after=(2, Refusal(503, "overloaded"))),
 }
@@ -134,3 +137,14 @@ def test_usage_is_asked_for_while_streaming_and_stored(openai_server: OpenAIServ
     list(graph.stream({"messages": "go"}, thread(), stream_mode="messages"))
     usage: Any = history(graph)[-1]
     assert usage.usage_metadata["input_tokens"] > 0
+
+
+@pytest.mark.parametrize("name", ["functions.read_file", "no such tool!", "x" * 200])
+def test_a_tool_name_that_no_server_takes_does_not_end_the_thread(
+    openai_server: OpenAIServer, saver: Any, name: str
+) -> None:
+    openai_server.answer(Reply(calls=((name, {}),)), "I see.", "Still here.")
+    graph = create_agent(resolve_model("openai:test", base_url=openai_server.base_url), checkpointer=saver)
+    list(graph.stream({"messages": "go"}, thread(), stream_mode="messages"))
+    assert graph.invoke({"messages": "and?"}, thread())["messages"][-1].content == "Still here."
+    assert openai_server.faults == []

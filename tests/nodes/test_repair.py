@@ -186,3 +186,24 @@ def test_thousands_of_uses_of_one_id_are_told_apart() -> None:
     repaired = repair(history)
     assert_valid(repaired)
     assert contents(repaired) == contents(history)
+
+
+NAMES = {
+    "functions.read_file": "functions_read_file",
+    "no such tool!": "no_such_tool_",
+    "x" * 200: "x" * 64,
+    "": "unknown_tool",
+    "  \n": "unknown_tool",
+    "lösche": "l_sche",
+}
+
+
+@pytest.mark.parametrize(("name", "sound"), NAMES.items())
+def test_a_name_that_no_provider_takes_is_made_valid_wherever_it_stands(name: str, sound: str) -> None:
+    block = {"type": "tool_use", "id": "c1", "name": name, "input": {}}
+    asked = AIMessage([block], tool_calls=[call("c1", name)])
+    repaired = repair([USER, asked, result(call("c1", name), "no such tool")])
+    assert_valid(repaired)
+    answer = cast(AIMessage, repaired[1])
+    assert answer.tool_calls[0]["name"] == cast(dict[str, str], answer.content[0])["name"] == repaired[2].name == sound
+    assert repair(repaired) == repaired

@@ -160,6 +160,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.owner.closing.wait(reply.delay)
             if n == reply.cut_after:
                 return self._hang_up()
+            if n == reply.ended_after:
+                return self._end_stream(": a comment, as proxies send to keep a connection\n\n")
             if n == reply.half_event_after:
                 return self._end_stream(f"data: {json.dumps(event)[:20]}\n\n")
             if reply.error_after and n == reply.error_after[0]:

@@ -55,6 +55,10 @@ class Reply:
     """Seconds before each event."""
     cut_after: int | None = None
     """The connection closes after this many events."""
+    raw: str | None = None
+    """Sent in place of the last call's arguments, whatever it is."""
+    ended_after: int | None = None
+    """The stream ends cleanly after this many events, without `[DONE]`."""
     half_event_after: int | None = None
     """The stream ends inside the event after this many."""
     error_after: tuple[int, Refusal] | None = None
@@ -79,9 +83,12 @@ def usage_of(body: Body, reply: Reply) -> Body:
 
 
 def tool_calls(reply: Reply, number: int) -> list[Body]:
+    written = [json.dumps(args) for _, args in reply.calls]
+    if reply.raw is not None:
+        written[-1] = reply.raw
     return [
-        {"id": f"call_{number}_{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(args)}}
-        for n, (name, args) in enumerate(reply.calls, start=1)
+        {"id": f"call_{number}_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for n, ((name, _), arguments) in enumerate(zip(reply.calls, written, strict=True), start=1)
     ]
 
 

@@ -8,6 +8,7 @@ import httpx2
 import openai
 from langchain_core.exceptions import ContextOverflowError, ModelAuthenticationError, ModelTimeoutError
 
+from longthread.nodes.answers import EndedEarly
 from longthread.tools.errors import ContextRefused
 
 REQUEST = httpx2.Request("POST", "http://localhost/v1/chat/completions")
@@ -287,6 +288,8 @@ TRANSIENT = {
     "httpx2": httpx2.ReadError("broken"),
     "half an event": json.JSONDecodeError("Expecting value", '{"choi', 3),
     "empty stream": ValueError("No generation chunks were returned"),
+    "stream without a generation": ValueError("No generations found in stream."),
+    "stream that ended early": EndedEarly("the stream ended before the answer was complete"),
     "wrapped": caused(RuntimeError("the stream broke"), httpx.ReadError("")),
     "408": said("Request Timeout", 408),
     "409": said("Conflict", 409),

@@ -1,11 +1,14 @@
 """What a provider accepts, as assertions over a request's messages."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from longthread.tools.results import CALLS, text_of
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def assert_valid(request: Sequence[BaseMessage]) -> None:
@@ -17,6 +20,7 @@ def assert_valid(request: Sequence[BaseMessage]) -> None:
         assert isinstance(message, SystemMessage | HumanMessage | AIMessage), f"{message!r} answers no call"
         calls = _sound_calls(message) if isinstance(message, AIMessage) else []
         results = request[at + 1 : at + 1 + len(calls)]
+        assert all(NAME.fullmatch(result.name) for result in results if result.name is not None)
         assert [m.tool_call_id for m in results if isinstance(m, ToolMessage)] == calls
         assert not seen & set(calls), f"ids used twice: {calls!r}"
         assert len(set(calls)) == len(calls)
@@ -27,11 +31,12 @@ def assert_valid(request: Sequence[BaseMessage]) -> None:
 def _sound_calls(message: AIMessage) -> list[str]:
     assert not message.invalid_tool_calls, "arguments that are no JSON break chat templates"
     assert message.tool_calls or text_of(message).strip(), f"an assistant message that says nothing: {message!r}"
-    assert all(call["name"] and call["id"] for call in message.tool_calls)
+    assert all(NAME.fullmatch(call["name"]) and call["id"] for call in message.tool_calls)
     ids = [call["id"] or "" for call in message.tool_calls]
     for block in message.content:
         if isinstance(block, dict) and block.get("type") in CALLS:
             assert block.get("call_id", block.get("id")) in ids
+            assert NAME.fullmatch(block.get("name", "none"))
     return ids
 
 
