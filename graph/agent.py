@@ -80,8 +80,8 @@ def create_agent(
         worker_model: writes the summaries; the agent's own model without it.
         tracked_tools: lets the tracker see your own file tools: tool name → its path argument, or
             `(argument, "written" | "edited")` if it does not only read.
-        max_requests: requests of one run, before `RequestLimitReached` ends it; invoke with `None`
-            to go on.
+        max_requests: requests of one turn, answered interrupts included, before `RequestLimitReached` ends
+            the run; invoke with `None` to go on for as many again.
         state_schema: your own keys, in a `TypedDict` that extends `AgentState`.
         context_schema: the type of `context=`, as in LangGraph.
         allow_commands: whether the agent has `run_command`, and whether each command is asked for by an

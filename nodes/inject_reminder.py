@@ -45,7 +45,7 @@ def make_inject_reminder(config: ReminderConfig, agent: str) -> Node:
 
 def _begin(state: AgentState) -> dict[str, Any]:
     user = last_user_message(state["messages"])
-    counters = {**(state.get("reminder") or {}), "turn": user.id if user else None, "requests": 0}
+    counters = {**(state.get("reminder") or {}), "turn": user.id if user else None, "requests": 0, "earlier": 0}
     return {"reminder": counters, "compaction": {**(state.get("compaction") or {}), "refusals": 0}}
 
 

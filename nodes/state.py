@@ -42,7 +42,9 @@ class ReminderState(TypedDict, total=False):
     turn: str
     """Id of the user message that began the turn."""
     requests: int
-    """Requests sent in this run, against `max_requests`."""
+    """Requests sent in this invocation."""
+    earlier: int
+    """Requests of the turn's earlier invocations; both together count against `max_requests`."""
     run: int
 
 

@@ -47,7 +47,7 @@ class WorkspaceError(LongthreadError):
 
 
 class RequestLimitReached(LongthreadError):
-    """The run used its `max_requests`; invoke with `None` to grant as many again."""
+    """The turn used its `max_requests`, over all its interrupts; invoke with `None` to grant as many again."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
