@@ -23,7 +23,7 @@ from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import AgentState, Occupancy, Trigger, merge_messages
 from longthread.nodes.worker.state import Plan
 from longthread.tools.results import calls_of
-from longthread.tools.todo import TodoItem, open_todos, replay_todos
+from longthread.tools.todo import TodoItem, open_todos, replace_todos, replay_todos
 from longthread.tools.tracker import Action, FileRecord, merge_records, recent_files
 
 OWN_TOOLS: Tracked = {"read_file": "path", "write_file": ("path", "written"), "edit_file": ("path", "edited")}
@@ -54,7 +54,7 @@ def dry_run(
         model: whose measurements count; those of the model that answered last, if it is not given.
     """
     history = merge_messages(None, [list(messages)])
-    given = list(todos) if todos is not None else replay_todos(history) or []
+    given = replace_todos(None, [list(todos)]) if todos is not None else replay_todos(history)
     tracker = _touched(history, {**OWN_TOOLS, **(tracked_tools or {})})
     state = cast(
         "AgentState", {"messages": history, "todos": given, "tracker": tracker, "pruned_through": pruned_through}

@@ -11,10 +11,10 @@ from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from longthread.tools.described import described
+from longthread.tools.mend_todos import MAX_CONTENT, is_list_of_items, mended
 from longthread.tools.text import clean, escape, one_line
 
 MAX_ITEMS = 100
-MAX_CONTENT = 1_000
 MAX_TOTAL = 8_000
 STATUSES = ("pending", "in_progress", "completed")
 MARKS = {"pending": "[ ]", "in_progress": "[~]", "completed": "[x]"}
@@ -34,19 +34,24 @@ class InvalidTodos(ValueError):
 
 
 def replace_todos(state: list[TodoItem] | None, writes: Sequence[Sequence[TodoItem] | None]) -> list[TodoItem]:
-    """The list after the writes: the last one wins. Items from elsewhere get an id."""
-    given = [write for write in writes if write is not None]
-    return with_ids(given[-1] if given else state or [])
+    """The list after the writes: the last one wins. It never raises, so that a thread can always be loaded.
+
+    Items from elsewhere are mended (see `with_ids`); a write that is no list of items is passed over.
+    """
+    given = next((items for items in (*reversed(writes), state) if is_list_of_items(items)), ())
+    return with_ids(given)
 
 
 def with_ids(items: Sequence[Mapping[str, Any]]) -> list[TodoItem]:
-    """Items of the three fields only; one without an id gets the next number, from 1, that is free."""
-    taken = {str(item["id"]) for item in items if item.get("id")}
-    free = (str(n) for n in range(1, len(items) * 2 + 2) if str(n) not in taken)
-    return [
-        {"id": str(item.get("id") or next(free)), "content": item["content"], "status": item["status"]}
-        for item in items
-    ]
+    """Items of the three fields only, as clean text, blank ones left out.
+
+    One without an id gets the next number, from 1, that is free. A status spelled as in other programs is
+    understood, an unknown one is pending.
+    """
+    found = list(mended(items))
+    taken = {identity for identity, _, _ in found}
+    free = (str(n) for n in range(1, len(found) * 2 + 2) if str(n) not in taken)
+    return [{"id": identity or next(free), "content": content, "status": status} for identity, content, status in found]
 
 
 def check_todos(items: object) -> list[TodoItem]:
@@ -93,7 +98,7 @@ def _check_item(n: int, item: object) -> TodoItem:
         )
     if len(item["id"]) > MAX_CONTENT or len(item["content"]) > MAX_CONTENT:
         raise InvalidTodos(f"item {n} is longer than {MAX_CONTENT} characters; shorten it")
-    return {"id": clean(item["id"]), "content": clean(item["content"]), "status": item["status"]}
+    return {"id": clean(item["id"]).strip(), "content": clean(item["content"]), "status": item["status"]}
 
 
 def open_todos(items: Sequence[TodoItem]) -> list[TodoItem]:

@@ -116,6 +116,13 @@ def test_items_from_elsewhere_without_an_id_get_one(ask: Ask) -> None:
     assert "[~] (2) second" in found["messages"][-2].content
 
 
+@pytest.mark.parametrize("todos", [[{"content": "first", "status": "done"}], "later", [{"id": "a"}], ["read"], 7])
+def test_a_list_handed_in_that_breaks_the_rules_does_not_break_the_thread(ask: Ask, saver: Saver, todos: Any) -> None:
+    graph = agent("One.", plan(A), "Two.", saver=saver)
+    ask(graph, {"messages": [("user", "go")], "todos": todos})
+    assert ask(graph, "go on")["todos"] == [A]
+
+
 def test_a_list_handed_in_wins_over_the_one_in_the_messages(ask: Ask) -> None:
     found = ask(agent("Done."), {"messages": bare(plan(A)), "todos": [B]})
     assert found["todos"] == [B]

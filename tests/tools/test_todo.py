@@ -63,6 +63,7 @@ def test_a_list_sent_as_json_text_is_taken() -> None:
         ([item(status="done")], "item 1 has status 'done'; use one of pending, in_progress, completed"),
         ([item(status=["pending"])], "item 1 has status"),
         ([item(), item(content="b")], "'1' stands more than once"),
+        ([item(), item(id=" 1")], "'1' stands more than once"),
         ([item(id="")], "item 1 needs a non-empty string 'id'"),
         ([item(id=7)], "item 1 needs a non-empty string 'id'"),
         ([item(), item(id="2", content=" \n")], "item 2 needs a non-empty string 'content'"),
@@ -107,6 +108,32 @@ def test_the_reducer_is_idempotent_and_does_not_mind_batches(state: Any, writes:
 def test_items_without_an_id_get_one_that_is_free() -> None:
     given: Any = [{"content": "a", "status": "pending"}, item(id="1"), {"content": "b", "status": "pending"}]
     assert [each["id"] for each in replace_todos(None, [given])] == ["2", "1", "3"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kept"),
+    [("done", "completed"), ("Finished", "completed"), ("complete", "completed"), ("in-progress", "in_progress"),
+     ("doing", "in_progress"), ("active", "in_progress"), ("todo", "pending"), ("not_started", "pending"),
+     ("?", "pending"), (None, "pending"), ([], "pending")],
+)  # fmt: skip
+def test_a_status_from_elsewhere_is_understood_or_pending(status: Any, kept: str) -> None:
+    written: Any = [item(status=status)]
+    assert [each["status"] for each in replace_todos(None, [written])] == [kept]
+
+
+def test_items_from_elsewhere_are_mended() -> None:
+    given: Any = [{"id": 7, "content": "x\0" * 900, "priority": 1}, {"content": " "}, {}, {"content": 5, "id": " a "}]
+    assert replace_todos(None, [given]) == [
+        {"id": "7", "content": "x\ufffd" * 500, "status": "pending"},
+        {"id": "a", "content": "5", "status": "pending"},
+    ]
+
+
+@pytest.mark.parametrize("write", ["later", 7, {"id": "1"}, ["read"], [item(), None]])
+def test_a_write_that_is_no_list_of_items_is_passed_over(write: Any) -> None:
+    assert replace_todos(ITEMS, [write]) == ITEMS
+    assert replace_todos(None, [ITEMS, write]) == ITEMS
+    assert replace_todos(write, []) == []
 
 
 def test_the_list_is_replayed_from_the_last_valid_call() -> None:
