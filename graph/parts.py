@@ -11,6 +11,7 @@ from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.types import RetryPolicy
 
+from longthread.graph.checks import check_names, check_options
 from longthread.graph.models import (
     context_window,
     model_name_of,
@@ -74,12 +75,13 @@ def assemble(model: BaseChatModel | str, tools: Sequence[Any], options: AgentOpt
     Raises:
         SettingsError, ModelError, WorkspaceError: an option that cannot work, with the way out.
     """
-    _check_limits(options)
+    check_options({**options, "tools": tools})
     chat = resolve_model(model)
     worker = options.get("worker_model")
     folder = options.get("workspace")
     workspace = Workspace(folder) if folder is not None else None
     kit = all_tools(tools, folder, options)
+    check_names(kit, options)
     return AgentParts(
         model=chat,
         worker_model=resolve_model(worker) if worker is not None else chat,
@@ -90,13 +92,6 @@ def assemble(model: BaseChatModel | str, tools: Sequence[Any], options: AgentOpt
         finisher=Finisher(options.get("max_result_tokens", 10_000), options.get("tracked_tools") or {}, workspace),
         name=options.get("name", "longthread"),
     )
-
-
-def _check_limits(options: AgentOptions) -> None:
-    limits = {"max_requests": options.get("max_requests"), "max_result_tokens": options.get("max_result_tokens")}
-    for name, limit in limits.items():
-        if limit is not None and limit < 1:
-            raise SettingsError(f"{name}={limit!r} leaves nothing; it must be at least 1")
 
 
 def all_tools(tools: Sequence[Any], folder: str | Path | None, options: AgentOptions) -> list[BaseTool]:

@@ -16,11 +16,11 @@ AllowCommands = Literal["ask", "always", "never"]
 def workspace_tools(
     root: str | Path | Workspace, allow_commands: AllowCommands = "never", max_result_tokens: int = 10_000
 ) -> list[BaseTool]:
-    """The tools for the files below `root`; `run_command` among them unless `allow_commands` is `"never"`.
+    """The tools for the files below `root`; `run_command` among them if `allow_commands` is `"ask"` or `"always"`.
 
     Raises:
         WorkspaceError: `root` is not a folder.
     """
     workspace = root if isinstance(root, Workspace) else Workspace(root)
-    commands = [] if allow_commands == "never" else [command_tool(workspace, allow_commands)]
+    commands = [command_tool(workspace, allow_commands)] if allow_commands in ("ask", "always") else []
     return [*file_tools(workspace, max_result_tokens), *search_tools(workspace), *commands]
