@@ -11,9 +11,11 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from agents import AT_ONCE, Graph, ask_async, ask_sync, history, results, thread
+from compactions import agent, looks, small, summary, words
 from longthread.graph import ScriptedChatModel, create_agent, resolve_model
 from longthread.graph.scripted import call, say
 from openai_server import OpenAIServer, Reply
+from workers import outcome
 
 Run = Callable[[Graph, Any], Any]
 CUT = '{"path": "a.txt", "content": "line 1\\nline 3 is cut he'
@@ -127,3 +129,16 @@ def test_arguments_that_slipped_past_the_types_are_no_exception() -> None:
 
 def test_a_model_that_never_says_why_it_ended_is_taken_at_its_word() -> None:
     assert told(AIMessage("Done.", response_metadata={"model_provider": "house"}))[-1].content == "Done."
+
+
+def test_a_request_of_the_worker_whose_stream_ends_early_is_made_again(openai_server: OpenAIServer) -> None:
+    whole: Any = (("write_summary", {"text": summary("the whole of it")}),)
+    openai_server.answer(Reply(calls=whole, ended_after=12), Reply(calls=whole))
+    by = resolve_model("openai:test", base_url=openai_server.base_url, streaming=True)
+    steps = [*looks(4, 150), words(150)]
+    graph = agent(steps, small(auto_read_budget=400), worker_model=by, checkpointer=InMemorySaver())
+    ask_sync(graph, "mend the parser")
+    ask_sync(graph, {"compact_request": ""})
+    assert outcome(graph) == ("committed", 0)
+    assert "the whole of it" in history(graph)[0].text
+    assert len(openai_server.requests) == 2
