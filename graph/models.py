@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import os
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -32,6 +33,12 @@ ANSWER_SECONDS: Final = 600.0
 _NO_KEY: Final = "not-needed"
 _PACKAGES: Final = {"azure_openai": "openai", "bedrock": "aws", "bedrock_converse": "aws"}
 """Providers whose package `langchain-…` is named otherwise."""
+PROVIDERS: Final = re.compile(
+    "anthropic(_bedrock)?|azure_(ai|openai)|baseten|bedrock(_converse)?|cohere|deepseek|fireworks|"
+    "google_(anthropic_vertex|genai|vertexai)|groq|huggingface|ibm|litellm|mistralai|nvidia|ollama|openai|"
+    "openrouter|perplexity|together|upstage|xai"
+)
+"""What LangChain takes as a provider. Other servers have colons in their names of models: `qwen3:8b`."""
 _TAKE_SYSTEM: Final = {"openai", "azure", "azure_openai", "scripted"}
 _OPENAI_ENVIRONMENT: Final = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 
@@ -113,10 +120,17 @@ def _by_langchain(model: str, options: dict[str, Any]) -> BaseChatModel:
     return _made(partial(init_chat_model, model, **given), model)
 
 
-def _unknown(model: str) -> str:
+def _unknown(model: str, *, known: bool = False) -> str:
+    """`known`: LangChain took the provider and missed its package."""
     provider, colon, _ = model.partition(":")
     if not colon:
         return f"the model {model!r} names no provider; write 'PROVIDER:NAME', as in 'openai:{model or 'gpt-5-mini'}'"
+    if not (known or PROVIDERS.fullmatch(provider)):
+        return (
+            f"the model {model!r} names the provider {provider!r}, which is not known; write for example "
+            "'openai:gpt-5-mini' or 'anthropic:claude-sonnet-4-5', or, for a server that speaks OpenAI's API, "
+            "'openai:NAME' with its base URL"
+        )
     package = _PACKAGES.get(provider, provider.replace("_", "-"))
     return (
         f"the model {model!r} needs LangChain's package for {provider!r}; run `pip install langchain "
@@ -128,7 +142,7 @@ def _made(make: Callable[[], BaseChatModel], model: str) -> BaseChatModel:
     try:
         return make()
     except ImportError as error:
-        raise ModelNotFound(_unknown(model)) from error
+        raise ModelNotFound(_unknown(model, known=True)) from error
     except Exception as error:
         if str(error).startswith(("Unable to infer model provider", "Unsupported")):
             raise ModelNotFound(f"LangChain knows no provider for the model {model!r}; {_text(error)}") from error

@@ -1,5 +1,6 @@
 """What is stored of threads: a list of them, and one in detail. Needs no model and no key."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -138,10 +139,18 @@ def readable(thread: str | None = None) -> Iterator[None]:
     # A damaged row fails in whichever way its bytes are wrong: SQLite's, msgpack's, JSON's, LangGraph's.
     except Exception as error:
         what = f"thread {thread!r}" if thread is not None else "the thread store"
+        delete = f"delete it with `{shlex.join(['longthread', 'delete', thread])}`, " if thread else ""
         raise StoreUnusable(
-            f"{what} cannot be read: {one_line(str(error) or type(error).__name__)}; the file may be damaged or of "
-            "another program: choose another with --db, or restore a copy"
+            f"{what} cannot be read: {_why(error)}; the file may be damaged or of "
+            f"another program: choose another with --db, {delete}or restore a copy"
         ) from error
+
+
+def _why(error: Exception) -> str:
+    """What the store said; of values that are not what they should be Python's words help nobody."""
+    if isinstance(error, TypeError | ValueError | LookupError | AttributeError | AssertionError):
+        return "what it holds is damaged"
+    return one_line(str(error) or type(error).__name__)
 
 
 def _not_found(saver: Any, thread: str) -> ThreadNotFound:

@@ -9,8 +9,13 @@ from rich.text import Text
 
 from longthread.graph.cli.printable import visible
 from longthread.graph.cli.views import View, make_console
+from longthread.tools.text import clean
 
-NOBODY = "commands need approval and nobody can be asked here; --allow-commands always runs them unasked"
+NOBODY = (
+    "not in person, it was declined because nobody could be asked here and commands need approval; "
+    "--allow-commands always runs them unasked"
+)
+"""Goes on after the tool's own words, `The user rejected this command: `."""
 QUESTION = "run it? [y]es, [n]o, [a]lways in this session: "
 WHY = "what shall the agent do instead? (Enter: nothing said) "
 
@@ -59,8 +64,12 @@ class Approver:
     def _heard(self, question: str) -> str:
         """A line from the terminal; its end counts as "no"."""
         try:
-            return self._ask(question).strip()
+            return clean(self._ask(question)).strip()
+        except KeyboardInterrupt:
+            make_console().print()  # What is said next begins on a line of its own.
+            raise
         except EOFError:
+            make_console().print()
             return "no" if question is QUESTION else ""
 
 

@@ -8,7 +8,9 @@ from contextlib import suppress
 from longthread.graph.cli.conversation import Conversation
 from longthread.graph.cli.faults import DONE, INTERRUPTED, OUTPUT_CLOSED, TERMINATED, Ended
 from longthread.graph.cli.parse import CHAT_EXAMPLES
+from longthread.graph.cli.views import decoded
 from longthread.graph.cli.work import conversation
+from longthread.tools.text import clean
 
 PROMPT = "> "
 WELCOME = "say what to do; /help lists the commands, /exit leaves"
@@ -21,6 +23,7 @@ def chat(given: Namespace) -> int:
     """Talk until the user leaves."""
     with suppress(ImportError):
         import readline  # noqa: F401  # gives input() its history and editing
+    decoded(sys.stdin)
     with conversation(given, given.thread, "chat") as (talk, details):
         _note(talk, WELCOME)
         if details and details.info.status != "done":
@@ -51,7 +54,8 @@ class _Chat:
     def _heard(self) -> str | None:
         """A line from the user; `None` at the end of the input."""
         try:
-            return input(PROMPT if self._talk.view.interactive and sys.stdin.isatty() else "").strip()
+            prompt = PROMPT if self._talk.view.interactive and sys.stdin.isatty() else ""
+            return clean(input(prompt)).strip()
         except EOFError:
             return None
 

@@ -6,7 +6,7 @@ Every event is a plain dict with `event`. In the order in which they can come:
 |---|---|
 | `run_start` | `thread`, `model`, `workspace`, `compact_threshold`, `compact_request_threshold`, `resumed` |
 | `token` | `text`: a piece of the answer that is being written |
-| `answer` | `text`, `calls` (number), `input_tokens`, `output_tokens` (`null` where unknown): an answer is complete |
+| `answer` | `text`, `calls` (number), `input_tokens`, `output_tokens` (`null`: unknown), `ending`: it is complete |
 | `model_error` | `text`, `kind` (`transient`, `context`, `final`): a request failed; its tokens so far are void |
 | `tool_call` | `id`, `name`, `args` |
 | `approval` | `name`, `args`, `decision` (`approve`, `reject`), `reason` |
@@ -19,6 +19,9 @@ Every event is a plain dict with `event`. In the order in which they can come:
 | `changes` | `files`: `path`, `change` (`added`, `modified`, `deleted`), `added`, `removed` (lines, or `null`) |
 | `run_end` | `thread`, `requests`, `input_tokens`, `output_tokens`, `seconds` |
 | `error` | `text`, `exit_code`: why the turn ended before its end; comes last |
+
+`ending` is `null`, or how an answer failed to say everything: `empty`, `cut_off` (by the model's output limit),
+`withheld` (by a content filter).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +31,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
 from langgraph.types import Overwrite
 
+from longthread.graph.cli.endings import ending_of
 from longthread.nodes.settings import CompactionConfig
 from longthread.tools.results import summary_of, text_of
 from longthread.tools.text import one_line
@@ -112,6 +116,7 @@ class Narrator:
             "calls": len(message.tool_calls),
             "input_tokens": usage["input_tokens"] if usage else None,
             "output_tokens": usage["output_tokens"] if usage else None,
+            "ending": ending_of(message),
         }
         for call in message.tool_calls:
             yield {"event": "tool_call", "id": call["id"], "name": call["name"], "args": call["args"]}

@@ -5,9 +5,9 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from langgraph.errors import GraphDrained
+from langgraph.errors import GraphDrained, GraphRecursionError
 
-from longthread.graph.cli.printable import printable
+from longthread.graph.cli.printable import counted, printable
 from longthread.nodes.error_shape import Shape, shape_of
 from longthread.nodes.refusals import is_transient
 from longthread.tools.errors import LongthreadError, RequestLimitReached
@@ -48,7 +48,8 @@ def explained(error: BaseException, at: Circumstances) -> tuple[str, int]:
     text, code = _text(error, at)
     line = one_line(printable(text), MAX_LINE)
     if at.resume and line:
-        line = f"{line.rstrip('.')}. Everything up to here is saved; go on with: {at.resume}"
+        resume = f"{at.resume} --model NAME" if _names_no_model(error) else at.resume
+        line = f"{line.rstrip('.')}. Everything up to here is saved; go on with: {resume}"
     return line, code
 
 
@@ -58,7 +59,12 @@ def _text(error: BaseException, at: Circumstances) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt | Terminated | GraphDrained | OutputClosed):
         return _stopped(error)
     if isinstance(error, RequestLimitReached):
-        return f"stopped after {error.limit} requests, as --max-requests says", TO_PUT_RIGHT
+        return f"stopped after {counted(error.limit, 'request')}, as --max-requests says", TO_PUT_RIGHT
+    if isinstance(error, GraphRecursionError):
+        return (
+            "stopped at the limit of steps for one run (recursion_limit); resuming grants as many again",
+            TO_PUT_RIGHT,
+        )
     if isinstance(error, LongthreadError):
         return str(error), TO_PUT_RIGHT
     if isinstance(error, sqlite3.Error):
@@ -86,12 +92,27 @@ def _of_the_model(error: BaseException, at: Circumstances) -> str | None:
         return _unreachable(error, at) if is_transient(error) else _misaddressed(error, at)
     said = one_line(str(error), 300)
     if shape.status in (401, 403):
-        return f"the model's server{_where(at)} refused the key: {said}; set OPENAI_API_KEY to a valid one"
+        return f"the model's server{_where(at)} refused the key: {said}; {_other_key(at)}"
     if shape.status == 404:
         return f"the model's server{_where(at)} does not know {at.model!r}: {said}; check --model and --base-url"
     if is_transient(error):
         return f"the model's server{_where(at)} did not answer in several tries: {said}; try again later"
     return f"the model's server{_where(at)} refused the request: {said}"
+
+
+def _other_key(at: Circumstances) -> str:
+    provider, colon, _ = at.model.partition(":")
+    if provider == "openai":
+        return "set OPENAI_API_KEY to a valid one"
+    return f"set a valid key for {provider!r}, as its package for LangChain wants it" if colon else "set a valid key"
+
+
+def _names_no_model(error: BaseException) -> bool:
+    """The server is there and does not know the model, which the thread would remember."""
+    shape = next((shape for shape in _shapes(error) if shape.status), None)
+    said = str(error).lower()
+    unknown = any(words in said for words in ("not found", "not exist", "invalid model", "unknown model"))
+    return shape is not None and (shape.status == 404 or (shape.status == 400 and "model" in said and unknown))
 
 
 def _unreachable(error: BaseException, at: Circumstances) -> str:

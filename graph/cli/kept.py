@@ -13,13 +13,15 @@ from longthread.graph.cli.faults import DONE
 from longthread.graph.cli.names import checked_name, new_name
 from longthread.graph.cli.options import store_of
 from longthread.graph.cli.parse import UsageError
+from longthread.graph.cli.printable import counted
 from longthread.graph.cli.store import open_store
-from longthread.graph.cli.views import open_printer, write
+from longthread.graph.cli.views import decoded, open_printer, write
 from longthread.graph.exchange import export_thread, import_thread
 from longthread.graph.lineage import fork as fork_thread
 from longthread.graph.locks import thread_lock
 from longthread.graph.retention import prune_thread
 from longthread.graph.threads import describe, exists
+from longthread.tools.errors import StoreUnusable, ThreadTooNew
 
 PATIENCE = 2.0
 """Seconds to wait for a run on a thread that is to be pruned or deleted."""
@@ -74,14 +76,16 @@ def import_(given: Namespace) -> int:
         name = name or new_name(Path(given.file).stem.strip("-"), lambda name: exists(saver, name))
         with thread_lock(saver, name):
             messages = import_thread(saver, name, lines)
-    open_printer().say(f"imported {len(messages)} messages as {name}; look at them with: longthread show {name}")
+    open_printer().say(
+        f"imported {counted(len(messages), 'message')} as {name}; look at them with: longthread show {name}"
+    )
     return DONE
 
 
 @contextlib.contextmanager
 def _input(name: str) -> Iterator[Iterable[str]]:
     if name == STANDARD:
-        yield sys.stdin
+        yield decoded(sys.stdin)
         return
     with open(name, encoding="utf-8", errors="replace") as file:
         yield file
@@ -92,15 +96,15 @@ def prune(given: Namespace) -> int:
     where = store_of(given)
     with open_store(where, must_exist=True) as saver:
         pruned = prune_thread(saver, given.thread, drop_history=given.drop_history, timeout=PATIENCE)
-    kept = f"{pruned.segments} closed segment{'' if pruned.segments == 1 else 's'} kept as one snapshot each"
-    open_printer().say(f"pruned {given.thread}: {pruned.checkpoints:,} checkpoints removed, {kept}")
+    kept = f"{counted(pruned.segments, 'closed segment')} kept as one snapshot each"
+    open_printer().say(f"pruned {given.thread}: {counted(pruned.checkpoints, 'checkpoint')} removed, {kept}")
     return DONE
 
 
 def delete(given: Namespace) -> int:
     """Delete a thread with everything that is stored of it."""
     with open_store(store_of(given), must_exist=True) as saver, thread_lock(saver, given.thread, PATIENCE):
-        if not exists(saver, given.thread):
+        with contextlib.suppress(StoreUnusable, ThreadTooNew):  # What cannot be read can be deleted.
             describe(saver, given.thread)  # raises ThreadNotFound, with names that are spelled like it
         if not given.yes and not _sure(given.thread):
             open_printer().say("nothing deleted")
@@ -115,5 +119,8 @@ def _sure(thread: str) -> bool:
         raise UsageError(f"deleting {thread!r} cannot be undone; say --yes where nobody can be asked")
     try:
         return input(f"Delete thread {thread} for good? [y/N] ").strip().lower() in ("y", "yes")
+    except KeyboardInterrupt:
+        open_printer().say("")
+        raise
     except EOFError:
         return False

@@ -6,8 +6,9 @@ from typing import Any
 from rich.text import Text
 
 from longthread.graph.cli.bar import WIDTH, Glyphs, gauge
+from longthread.graph.cli.endings import WORDS
 from longthread.graph.cli.events import Event, Thresholds
-from longthread.graph.cli.printable import printable
+from longthread.graph.cli.printable import counted, printable
 from longthread.tools.text import one_line
 from longthread.tools.todo import TodoItem
 
@@ -34,6 +35,7 @@ class Lines:
         self._begun: Event | None = None
         self._tellers: Mapping[str, Callable[[Event], list[Text]]] = {
             "run_start": self._run_start,
+            "answer": self._answer,
             "model_error": self._model_error,
             "tool_result": self._tool_result,
             "todos": self._changed_todos,
@@ -80,6 +82,11 @@ class Lines:
         head = Text(f"{doing} ").append(printable(event["thread"]), "bold cyan")
         return [head, Text(printable(f"{event['model']} in {event['workspace']}"), style="dim")]
 
+    def _answer(self, event: Event) -> list[Text]:
+        """The words came before, as tokens."""
+        said = WORDS.get(event.get("ending") or "")
+        return [Text(f"  {self.glyphs.failed} {said}", style="yellow")] if said else []
+
     def _model_error(self, event: Event) -> list[Text]:
         if event["kind"] == "final":
             return []
@@ -99,19 +106,19 @@ class Lines:
         return self.todos(event["todos"])
 
     def _reminder(self, event: Event) -> list[Text]:
-        return [Text(f"  reminded of {_count(event['todos'], 'open todo')}", style="magenta")]
+        return [Text(f"  reminded of {counted(event['todos'], 'open todo')}", style="magenta")]
 
     def _pruned(self, event: Event) -> list[Text]:
-        results = _count(event["results"], "old tool result")
+        results = counted(event["results"], "old tool result")
         sizes = f"{event['tokens_before']:,} to {event['tokens_after']:,} tokens"
         return [Text(f"  pruned {results} to their summaries: {sizes}", style="magenta")]
 
     def _compact_start(self, event: Event) -> list[Text]:
         head = Text(f"  compaction {self._trigger(event)}", style="bold magenta")
-        return [head.append(f": summarising {_count(event['messages'], 'message')}{self.glyphs.dots}", "not bold")]
+        return [head.append(f": summarising {counted(event['messages'], 'message')}{self.glyphs.dots}", "not bold")]
 
     def _compact_done(self, event: Event) -> list[Text]:
-        after = f"    {_count(event['kept'], 'message')} kept, {event['seconds']:.1f} s"
+        after = f"    {counted(event['kept'], 'message')} kept, {event['seconds']:.1f} s"
         files = [_listed("read in", event["files"]), _listed("references", event["references"])]
         why = one_line(printable(event.get("reason") or ""), 300)
         stood_in = [Text(f"    summary made without the model: {why}", style="yellow")] if why else []
@@ -152,7 +159,7 @@ class Lines:
         if not event["requests"]:
             return []
         tokens = f"{event['input_tokens']:,} tokens in, {event['output_tokens']:,} out"
-        return [Text(f"{_count(event['requests'], 'request')}, {tokens}, {event['seconds']:.1f} s", style="dim")]
+        return [Text(f"{counted(event['requests'], 'request')}, {tokens}, {event['seconds']:.1f} s", style="dim")]
 
 
 def _change(file: Mapping[str, Any]) -> Text:
@@ -161,10 +168,6 @@ def _change(file: Mapping[str, Any]) -> Text:
     if file["added"] is not None:
         line.append(f"  +{file['added']}", "green").append(f" -{file['removed']}", "red")
     return line
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _listed(what: str, paths: Sequence[str]) -> str:

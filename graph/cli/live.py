@@ -34,6 +34,8 @@ class LiveView:
         self._partial = ""
         """The last line of the answer that is being written."""
         self._doing = THINKING
+        self._calls: dict[str, str] = {}
+        """What the calls do that have no result yet, the oldest first."""
         self._occupancy: Event | None = None
         self._spinner: Any = Spinner(SPINNER, style="cyan")
         self._live: Live | None = None
@@ -62,10 +64,17 @@ class LiveView:
             self.console.print(line)
 
     def _follow(self, event: Event) -> None:
-        if event["event"] == "tool_call":
+        kind = event["event"]
+        if kind in ("run_start", "answer", "token"):
+            self._calls.clear()
+        elif kind == "tool_call":
+            self._calls[event["id"]] = _doing(event)
+        elif kind == "tool_result":
+            self._calls.pop(event["id"], None)
+        if kind == "approval" and event["decision"] == "approve":
             self._doing = _doing(event)
-        elif event["event"] not in ("occupancy", "answer"):
-            self._doing = DOING.get(event["event"], THINKING)
+        elif kind not in ("occupancy", "answer"):
+            self._doing = DOING.get(kind) or next(iter(self._calls.values()), THINKING)
 
     def _stream(self, text: str) -> None:
         """Whole rows go up; the last one, which may still grow, stays in the live part."""

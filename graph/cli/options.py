@@ -12,14 +12,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from longthread.graph.cli.parse import UsageError
 from longthread.graph.cli.store import default_store
+from longthread.graph.models import PROVIDERS
+from longthread.tools.text import clean
 
 DEFAULT_MODEL = "openai:gpt-5-mini"
-PROVIDERS = re.compile(
-    "anthropic(_bedrock)?|azure_(ai|openai)|baseten|bedrock(_converse)?|cohere|deepseek|fireworks|"
-    "google_(anthropic_vertex|genai|vertexai)|groq|huggingface|ibm|litellm|mistralai|nvidia|ollama|openai|"
-    "openrouter|perplexity|together|upstage|xai"
-)
-"""What LangChain takes as a provider. Other servers have colons in their names of models: `qwen3:8b`."""
 _PASSWORD = re.compile(r"(://[^:/@?]*:|[?&]password=)[^@&]+")
 AllowCommands = Literal["ask", "always", "never"]
 
@@ -64,8 +60,15 @@ class Setup:
 
 
 def store_of(given: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> str:
-    """The thread store: `--db`, else `LONGTHREAD_DB`, else the state folder."""
-    return str(given.db or default_store(environment))
+    """The thread store: `--db`, else `LONGTHREAD_DB`, else the state folder.
+
+    Raises:
+        UsageError: a path that is no text.
+    """
+    where = str(given.db or default_store(environment))
+    if "://" not in where:
+        _storable("thread store", where)
+    return where
 
 
 def settle(
@@ -74,20 +77,22 @@ def settle(
     """The setup of a run on a thread; options win over what the thread remembers, that over the environment.
 
     Raises:
-        UsageError: an address that is none.
+        UsageError: an address that is none, or a path that is no text.
     """
-    base_url = _address(given.base_url or _text(remembered, "base_url"))
+    base_url = _address("--base-url", given.base_url or _text(remembered, "base_url"))
     model = given.model or _text(remembered, "model") or environment.get("LONGTHREAD_MODEL") or DEFAULT_MODEL
-    own_server = bool(base_url or environment.get("OPENAI_BASE_URL"))
+    full_name = _full_name(clean(model.strip()), bool(base_url or environment.get("OPENAI_BASE_URL")))
+    if not base_url and full_name.startswith("openai:"):
+        _check_environment(environment)
     settings = given.settings or _text(remembered, "settings")
     window = remembered.get("context_window")
     return Setup(
-        workspace=Path(given.workspace or _text(remembered, "workspace") or ".").expanduser().absolute(),
-        model=_full_name(model.strip(), own_server),
+        workspace=_path("workspace", given.workspace or _text(remembered, "workspace") or "."),
+        model=full_name,
         base_url=base_url,
         allow_commands=cast(AllowCommands, given.allow_commands or _text(remembered, "allow_commands") or "ask"),
         context_window=given.context_window or (window if isinstance(window, int) else None),
-        settings=Path(settings).expanduser().absolute() if settings else None,
+        settings=_path("settings file", settings) if settings else None,
         max_requests=given.max_requests,
         store=store_of(given, environment),
         store_option=given.db,
@@ -100,7 +105,25 @@ def _text(remembered: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _address(url: str | None) -> str | None:
+def _path(what: str, given: str) -> Path:
+    return Path(_storable(what, str(Path(given).expanduser().absolute())))
+
+
+def _storable(what: str, path: str) -> str:
+    """The path, if it is text: bytes of another encoding come as surrogates, which no store holds."""
+    if clean(path) != path:
+        raise UsageError(f"the {what} {path!r} has a name that is not UTF-8; rename it, or choose another")
+    return path
+
+
+def _check_environment(environment: Mapping[str, str]) -> None:
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        if url := environment.get(name, "").strip():
+            _address(name, url)
+            return
+
+
+def _address(name: str, url: str | None) -> str | None:
     if url is None:
         return None
     try:
@@ -108,7 +131,7 @@ def _address(url: str | None) -> str | None:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"--base-url {url!r} is no address; write it whole, as in http://127.0.0.1:8000/v1")
+        raise UsageError(f"{name} {url!r} is no address; write it whole, as in http://127.0.0.1:8000/v1")
     return url.strip()
 
 

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import NoReturn
 
 from longthread.tools.errors import LongthreadError
+from longthread.tools.text import clean
 
 EXIT_CODES = """\
 exit codes:
@@ -49,6 +50,7 @@ examples:
 
 `longthread COMMAND --help` says more.
 """
+REMEMBERED = "the one that the thread remembers"
 
 
 class UsageError(LongthreadError):
@@ -80,17 +82,19 @@ def parser() -> Parser:
 
 def _working(commands: "argparse._SubParsersAction[Parser]") -> None:
     run = _command(commands, "run", "do a task in a folder", f"{RUN_EXAMPLES}\n{EXIT_CODES}")
-    run.add_argument("task", help="what to do; - reads it from standard input")
+    run.add_argument("task", type=clean, help="what to do; - reads it from standard input")
     _add_working_options(run)
     chat = _command(commands, "chat", "the same as a conversation", f"{CHAT_EXAMPLES}\n{EXIT_CODES}")
     _add_working_options(chat)
     resume = _command(commands, "resume", "go on where an interrupted run was", EXIT_CODES)
-    resume.add_argument("thread", metavar="THREAD")
-    _add_options(resume)
+    resume.add_argument("thread", type=clean, metavar="THREAD")
+    _add_options(resume, REMEMBERED)
+    _add_running_options(resume)
     compact = _command(commands, "compact", "make a thread's context small now", EXIT_CODES)
-    compact.add_argument("thread", metavar="THREAD")
-    compact.add_argument("instructions", nargs="*", help="what the summary should heed")
-    _add_options(compact)
+    compact.add_argument("thread", type=clean, metavar="THREAD")
+    compact.add_argument("instructions", type=clean, nargs="*", help="what the summary should heed")
+    _add_options(compact, REMEMBERED)
+    compact.set_defaults(allow_commands=None, max_requests=None)
     demo = _command(commands, "demo", "see it work, without key or network", EXIT_CODES)
     demo.add_argument("--keep", metavar="DIR", help="leave the project and its thread store in this new folder")
     demo.add_argument("--json", action="store_true", help="one event a line, as JSON")
@@ -99,7 +103,7 @@ def _working(commands: "argparse._SubParsersAction[Parser]") -> None:
 def _reading(commands: "argparse._SubParsersAction[Parser]") -> None:
     threads = _command(commands, "threads", "list the threads", EXIT_CODES)
     show = _command(commands, "show", "show a thread: todos, occupancy, segments, last messages", EXIT_CODES)
-    show.add_argument("thread", metavar="THREAD")
+    show.add_argument("thread", type=clean, metavar="THREAD")
     show.add_argument("--messages", type=_whole, default=8, metavar="N", help="newest messages shown (default: 8)")
     show.add_argument("--full", action="store_true", help="the whole conversation over all segments")
     for each in (threads, show):
@@ -110,7 +114,7 @@ def _reading(commands: "argparse._SubParsersAction[Parser]") -> None:
 def _keeping(commands: "argparse._SubParsersAction[Parser]") -> None:
     fork = _command(commands, "fork", "begin a new thread where another one is or was", EXIT_CODES)
     fork.add_argument("--segment", type=_whole, metavar="N", help="where it was before its compaction number N")
-    fork.add_argument("--to", metavar="NAME", help="the new thread's name")
+    fork.add_argument("--to", type=clean, metavar="NAME", help="the new thread's name")
     export = _command(commands, "export", "write a thread as JSON lines, one message each", EXIT_CODES)
     export.add_argument("--live", action="store_true", help="what the next request is made from, instead of everything")
     export.add_argument("-o", "--output", metavar="FILE", default="-", help="(default: standard output)")
@@ -121,11 +125,11 @@ def _keeping(commands: "argparse._SubParsersAction[Parser]") -> None:
     delete = _command(commands, "delete", "delete a thread for good", EXIT_CODES)
     delete.add_argument("--yes", action="store_true", help="do not ask")
     for each in (fork, export, prune, delete):
-        each.add_argument("thread", metavar="THREAD")
+        each.add_argument("thread", type=clean, metavar="THREAD")
         _add_store(each)
     importing = _command(commands, "import", "begin a thread with the messages of an export", EXIT_CODES)
     importing.add_argument("file", metavar="FILE", help="JSON lines; - reads standard input")
-    importing.add_argument("--thread", metavar="NAME", help="the thread to begin (default: a new name)")
+    importing.add_argument("--thread", type=clean, metavar="NAME", help="the thread to begin (default: a new name)")
     _add_store(importing)
 
 
@@ -140,25 +144,38 @@ def _command(commands: "argparse._SubParsersAction[Parser]", name: str, does: st
 
 
 def _add_working_options(command: Parser) -> None:
-    command.add_argument("--thread", metavar="NAME", help="the thread to begin or go on with (default: a new one)")
-    _add_options(command)
+    command.add_argument(
+        "--thread", type=clean, metavar="NAME", help="the thread to begin or go on with (default: a new one)"
+    )
+    _add_options(command, "this one, or the one that the thread remembers")
+    _add_running_options(command)
 
 
-def _add_options(command: Parser) -> None:
-    """Options of every command that may ask a model; a thread remembers those that were used last."""
-    command.add_argument("--workspace", metavar="DIR", help="the folder that the agent works in (default: this one)")
-    command.add_argument("--model", metavar="M", help="openai:NAME, or a string for LangChain's init_chat_model")
-    command.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server; NAME alone will do for M then")
+def _add_running_options(command: Parser) -> None:
+    """Options of a command whose agent may use tools."""
     command.add_argument(
         "--allow-commands",
         choices=("ask", "always", "never"),
         help="shell commands: ask for each one (default), run them unasked, or do without",
     )
+    command.add_argument("--max-requests", type=_whole, metavar="N", help="stop after N requests; resume goes on")
+
+
+def _add_options(command: Parser, workspace: str) -> None:
+    """Options of every command that may ask a model; a thread remembers those that were used last."""
+    command.add_argument(
+        "--workspace", metavar="DIR", help=f"the folder that the agent works in (default: {workspace})"
+    )
+    command.add_argument(
+        "--model", type=clean, metavar="M", help="openai:NAME, or a string for LangChain's init_chat_model"
+    )
+    command.add_argument(
+        "--base-url", type=clean, metavar="URL", help="an OpenAI-compatible server; NAME alone will do for M then"
+    )
     command.add_argument(
         "--context-window", type=_whole, metavar="N", help="tokens of the model's window; sets both thresholds"
     )
     command.add_argument("--settings", metavar="FILE.toml", help="a file with the tables [compaction] and [reminders]")
-    command.add_argument("--max-requests", type=_whole, metavar="N", help="stop after N requests; resume goes on")
     command.add_argument("--json", action="store_true", help="one event a line, as JSON")
     _add_store(command)
 

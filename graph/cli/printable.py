@@ -31,3 +31,8 @@ def _shown(character: str) -> bool:
     if character == "\n":
         return True
     return unicodedata.category(character) not in _HIDDEN and character not in _BIDI
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: `1 file`, `2,000 files`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ from rich.text import Text
 from longthread.graph.cli.bar import Glyphs
 from longthread.graph.cli.events import Thresholds
 from longthread.graph.cli.lines import Lines
-from longthread.graph.cli.printable import printable, visible
+from longthread.graph.cli.printable import counted, printable, visible
 from longthread.graph.threads import ThreadDetails, ThreadInfo
 from longthread.nodes.history.speakers import source_of
 from longthread.nodes.state import SegmentRecord
@@ -75,8 +75,9 @@ def details_lines(details: ThreadDetails, messages: int, glyphs: Glyphs, *, whol
         yield lines.gauge(info.occupancy["tokens"], info.occupancy["source"])
     yield from lines.todos(info.todos)
     yield from _segments(details)
-    counted = f"last messages ({min(messages, len(details.messages))} of {len(details.messages)})"
-    yield Text(f"  all {len(details.messages)} messages" if whole else f"  {counted}", style="bold")
+    number = len(details.messages)
+    newest = f"last messages ({min(messages, number)} of {number})"
+    yield Text(f"  all {counted(number, 'message')}" if whole else f"  {newest}", style="bold")
     for message in details.messages[-messages:]:
         yield from _message(message, whole)
 
@@ -114,7 +115,7 @@ def _segments(details: ThreadDetails) -> Iterator[Text]:
 def _segment(segment: SegmentRecord) -> str:
     files = f", read in: {', '.join(segment['files'])}" if segment["files"] else ""
     sizes = f"{segment['tokens_before']:,} to {segment['tokens_after']:,} tokens"
-    counts = f"{segment['summarised']} messages summarised, {segment['kept']} kept"
+    counts = f"{counted(segment['summarised'], 'message')} summarised, {segment['kept']} kept"
     trigger = TRIGGERS.get(segment["trigger"], segment["trigger"])
     return one_line(printable(f"{segment['number']}. {trigger}: {sizes}, {counts}{files}"), 300)
 

@@ -86,6 +86,13 @@ def _never_fail_to_encode() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
+def decoded(source: TextIO) -> TextIO:
+    """The input, which from now on reads bytes that are no text as U+FFFD instead of failing."""
+    if isinstance(source, TextIOWrapper):
+        source.reconfigure(errors="replace")
+    return source
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         discard(sys.stdout)

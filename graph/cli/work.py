@@ -13,9 +13,10 @@ from longthread.graph.cli.options import settle, store_of
 from longthread.graph.cli.parse import UsageError
 from longthread.graph.cli.signals import Shutdown
 from longthread.graph.cli.store import open_store
-from longthread.graph.cli.views import open_view
+from longthread.graph.cli.views import decoded, open_view
 from longthread.graph.locks import thread_lock
 from longthread.graph.threads import ThreadDetails, describe, exists
+from longthread.tools.text import clean
 
 NOTHING = "nothing to resume: the last turn of this thread has its answer. Say more with: longthread run TASK --thread "
 OVER = "an unfinished run stood here; your message goes over it, what it had not done yet is left out"
@@ -24,7 +25,7 @@ OPEN = "the unfinished turn of this thread stays open; go on with: longthread re
 
 def run(given: Namespace) -> int:
     """Do a task on a new thread, or go on with one."""
-    task = sys.stdin.read() if given.task == "-" else given.task
+    task = clean(decoded(sys.stdin).read()) if given.task == "-" else given.task
     if not task.strip():
         raise UsageError("the task is empty; say what to do, as in: longthread run 'make the tests pass'")
     with conversation(given, given.thread, task) as (talk, details):

@@ -44,6 +44,11 @@ SELECT (SELECT checkpoint_id FROM checkpoints WHERE thread_id = :thread AND chec
 def open_sqlite(where: str | Path) -> "SqliteThreads":
     """A saver for a file, made with its folders if it is not there."""
     name = str(where)
+    if Path(where).is_dir():
+        inside = str(Path(where) / "threads.db")
+        raise StoreUnusable(
+            f"{name!r} cannot be used as a thread store: it is a folder; name a file in it, as in {inside!r}"
+        )
     try:
         if name != MEMORY:
             Path(where).parent.mkdir(parents=True, exist_ok=True)

@@ -24,9 +24,10 @@ class StrictSerializer(JsonPlusSerializer):
         try:
             return super().loads_typed(data)
         except Exception as error:  # msgpack and the messages' validation fail in many ways on forged bytes
-            raise self._unreadable(f"its bytes are damaged ({type(error).__name__})") from error
+            raise self._unreadable("its bytes are damaged") from error
 
     def _unreadable(self, why: str) -> StoreUnusable:
         return StoreUnusable(
-            f"{self.where!r} holds a value that cannot be read: {why}; delete that thread or restore a backup"
+            f"{self.where!r} holds a value that cannot be read: {why}; delete that thread with "
+            "`longthread delete THREAD`, or restore a backup"
         )

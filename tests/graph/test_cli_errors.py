@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from langgraph.errors import GraphRecursionError
 
 from cli_runs import greeter, options, ran, workspace_in
+from longthread.graph.cli.faults import Circumstances, explained
 from longthread.graph.cli.main import main
 from openai_server import OpenAIServer, Refusal, Reply
 
@@ -44,7 +46,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["run", "x", *SERVER, "--context-window", "many"], "'many' is no whole number above 0"),
         (["run", "x", *SERVER, "--max-requests", "0"], "'0' is no whole number above 0"),
         (["run", "x", *SERVER, "--thread", "a\nb"], "thread name 'a\\nb' cannot be used"),
-        (["run", "x", *SERVER, "--db", "."], "cannot be used as a thread store"),
+        (["run", "x", *SERVER, "--db", "."], "cannot be used as a thread store: it is a folder; name a file in it"),
+        (["run", "x", *SERVER, "--workspace", "caf\udce9"], "has a name that is not UTF-8"),
+        (["run", "x", *SERVER, "--settings", "caf\udce9.toml"], "has a name that is not UTF-8"),
+        (["threads", "--db", "caf\udce9.db"], "has a name that is not UTF-8"),
         (["run", " ", *SERVER], "the task is empty"),
         (["run"], "see `longthread run --help`"),
         (["sing"], "invalid choice: 'sing'"),
@@ -87,10 +92,16 @@ def test_a_damaged_thread_is_named_and_does_not_hide_the_others(
         connection.execute("UPDATE checkpoints SET checkpoint = x'c1ffee' WHERE thread_id = 'bad'")
     connection.close()
     capsys.readouterr()
-    assert "thread 'bad' cannot be read" in failed(["show", "bad", "--db", "threads.db"], capsys)
+    said = failed(["show", "bad", "--db", "threads.db"], capsys)
+    assert "thread 'bad' cannot be read" in said
+    assert "longthread delete" in said
+    assert "Error" not in said
     assert main(["threads", "--db", "threads.db"]) == 0
     rows = capsys.readouterr().out.splitlines()
     assert [row.split()[:2] for row in rows[1:]] == [["good", "done"], ["bad", "damaged"]]
+    assert main(["delete", "bad", "--yes", "--db", "threads.db"]) == 0
+    assert main(["threads", "--db", "threads.db"]) == 0
+    assert [row.split()[0] for row in capsys.readouterr().out.splitlines()[2:]] == ["good"]
 
 
 def test_an_unknown_thread_is_met_with_those_spelled_like_it(
@@ -120,6 +131,46 @@ def test_what_a_server_refuses_is_passed_on(
     assert says in said
     assert refusal.message in said
     assert "go on with: longthread resume t --db" in said
+
+
+@pytest.mark.parametrize("refusal", [Refusal(404, "The model `m` does not exist."), Refusal(400, "Model m not found")])
+def test_where_the_model_is_wrong_the_way_on_names_another(
+    refusal: Refusal, openai_server: OpenAIServer, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace_in(here)
+    openai_server.answer(refusal, "Done.")
+    said = failed(["run", "x", "--thread", "t", *options(openai_server, here)], capsys)
+    assert said.endswith(" --model NAME\n")
+    assert main(["resume", "t", "--db", "threads.db", "--model", "better"]) == 0
+    assert openai_server.requests[-1]["model"] == "better"
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [("openai:m", "set OPENAI_API_KEY to a valid one"), ("groq:m", "set a valid key for 'groq'")],
+)
+def test_a_refused_key_names_the_variable_of_its_own_provider(model: str, said: str) -> None:
+    class Refused(Exception):
+        status_code = 401
+
+    assert said in explained(Refused("no such key"), Circumstances(model))[0]
+
+
+@pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_BASE"])
+def test_an_address_of_the_environment_is_looked_at_before_a_thread_is_made(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "nonsense")
+    assert f"{name} 'nonsense' is no address" in failed(["run", "x", "--db", "threads.db"], capsys)
+    assert main(["threads", "--db", "threads.db"]) == 0
+    assert "no threads yet" in capsys.readouterr().out
+
+
+def test_the_limit_of_steps_takes_one_line_with_the_way_on() -> None:
+    said, code = explained(GraphRecursionError("Recursion limit of 25 reached"), Circumstances(resume="longthread r"))
+    assert code == 2
+    assert said.startswith("stopped at the limit of steps for one run")
+    assert said.endswith("go on with: longthread r")
 
 
 @pytest.mark.slow

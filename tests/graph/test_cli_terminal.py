@@ -77,6 +77,7 @@ def test_ctrl_c_at_the_question_leaves_it_for_resume(server: OpenAIServer, tmp_p
     time.sleep(0.5)  # A person is slower than the time between the prompt and the reading of the answer.
     terminal.type("\x03")
     assert terminal.end() == 130
+    assert "\nlongthread: interrupted" in terminal.screen
     server.answer("Made.")
     again = Terminal(["resume", "t", "--db", str(tmp_path / "threads.db")])
     again.wait("run it?")

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -68,7 +69,20 @@ def start(args: Sequence[str], *, module: bool = True, stdin: int = subprocess.D
     """Begin a command (`module=False`: any Python) whose output can be read as it comes; `more` is environment."""
     command = [*COMMAND, *args] if module else [sys.executable, *args]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, text=True, env=environment(**more), stdin=stdin, stdout=pipe, stderr=pipe)
+    return subprocess.Popen(
+        command,
+        text=True,
+        env=environment(**more),
+        stdin=stdin,
+        stdout=pipe,
+        stderr=pipe,
+        preexec_fn=take_interrupts,  # it calls nothing that another thread may hold
+    )
+
+
+def take_interrupts() -> None:
+    """A shell that runs the tests in its background lets them ignore Ctrl-C, and a child inherits that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ran(args: Sequence[str], stdin: str | None = None, *, module: bool = True, **more: str) -> Ran:
@@ -99,6 +113,7 @@ class Terminal:
         self._raw = b""
         self.pid, self._fd = pty.fork()
         if self.pid == 0:  # pragma: no cover  # the child
+            take_interrupts()
             os.execve(sys.executable, [*COMMAND, *args], environment(TERM="xterm-256color"))
 
     @property
