@@ -12,7 +12,7 @@ from langgraph.types import Interrupt, StreamMode
 from longthread.graph.cli.approval import Approver
 from longthread.graph.cli.changes import DiskWatch
 from longthread.graph.cli.events import Narrator, Thresholds
-from longthread.graph.cli.faults import Circumstances, Ended, explained
+from longthread.graph.cli.faults import Circumstances, Ended, OutputClosed, explained
 from longthread.graph.cli.model_errors import ModelErrors
 from longthread.graph.cli.options import Setup, without_secrets
 from longthread.graph.cli.signals import Shutdown
@@ -24,6 +24,7 @@ from longthread.nodes.settings import CompactionConfig
 from longthread.tools.errors import LongthreadError
 from longthread.tools.workspace import Workspace
 
+ENDING = "told to end: the run ends at the next step; a second signal ends it at once"
 AGAIN = "calls without a result are run, again if they had begun before the interruption: "
 MODES: list[StreamMode] = ["messages", "updates", "custom"]
 
@@ -107,7 +108,7 @@ class Conversation:
     async def _stream(self, given: Any, watch: DiskWatch) -> list[Interrupt]:
         """Run until the end or a question; the questions."""
         asked: dict[str, Interrupt] = {}
-        with self._shutdown.draining() as control:
+        with self._shutdown.draining(self._told_to_end) as control:
             parts = self.graph.astream(
                 given, self._config(), stream_mode=MODES, durability="sync", control=control, version="v2"
             )
@@ -120,6 +121,10 @@ class Conversation:
                             watch.about_to_change([event])
                         self.view.show(event)
         return list(asked.values())
+
+    def _told_to_end(self) -> None:
+        with suppress(OutputClosed):
+            self.view.show({"event": "note", "text": ENDING})
 
     def _config(self) -> RunnableConfig:
         thresholds = {name: limit for name, limit in self.thresholds.as_dict().items() if limit}

@@ -17,8 +17,11 @@ DONE, UNFORESEEN, TO_PUT_RIGHT, INTERRUPTED, OUTPUT_CLOSED, TERMINATED = 0, 1, 2
 MAX_LINE = 600
 
 
-class Terminated(BaseException):
-    """SIGTERM arrived while nothing was under way that could be brought to an end first."""
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived while nothing was under way that could be brought to an end first.
+
+    A `KeyboardInterrupt`, since an event loop keeps every other exception that a callback is hit by.
+    """
 
 
 class OutputClosed(Exception):
@@ -56,7 +59,7 @@ def explained(error: BaseException, at: Circumstances) -> tuple[str, int]:
 def _text(error: BaseException, at: Circumstances) -> tuple[str, int]:
     if isinstance(error, Ended):
         return str(error), error.code
-    if isinstance(error, KeyboardInterrupt | Terminated | GraphDrained | OutputClosed):
+    if isinstance(error, KeyboardInterrupt | GraphDrained | OutputClosed):
         return _stopped(error)
     if isinstance(error, RequestLimitReached):
         return f"stopped after {counted(error.limit, 'request')}, as --max-requests says", TO_PUT_RIGHT
@@ -78,7 +81,7 @@ def _text(error: BaseException, at: Circumstances) -> tuple[str, int]:
 
 
 def _stopped(error: BaseException) -> tuple[str, int]:
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt) and not isinstance(error, Terminated):
         return "interrupted", INTERRUPTED
     if isinstance(error, OutputClosed):
         return "", OUTPUT_CLOSED

@@ -89,7 +89,7 @@ def test_sigterm_ends_at_the_next_step_boundary(server: OpenAIServer, tmp_path: 
 def test_a_second_sigterm_does_not_wait_for_the_boundary(server: OpenAIServer, tmp_path: Path) -> None:
     process = held(server, tmp_path)
     process.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
+    wait_for(process, "the run ends at the next step; a second signal ends it at once")
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)
@@ -129,9 +129,9 @@ def test_a_command_cut_off_before_a_compaction_is_named_when_it_runs_again(
     server.answer_by(lambda body: calls if body["messages"][-1]["role"] == "user" else Reply("Ran."))
     done = ran(["run", "go", "--thread", "t", "--allow-commands", "always", *options(server, tmp_path)])
     assert done.code == -signal.SIGKILL
-    where = ["t", "--db", str(tmp_path / "threads.db"), "--allow-commands", "always"]
+    where = ["t", "--db", str(tmp_path / "threads.db")]
     assert main(["compact", *where]) == 0
-    assert main(["resume", *where]) == 0
+    assert main(["resume", *where, "--allow-commands", "always"]) == 0
     assert "run, again if they had begun before the interruption: run_command\n" in capsys.readouterr().out
     assert (tmp_path / "workspace" / "log").read_text() == "ran\nran\n"
 

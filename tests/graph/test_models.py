@@ -107,6 +107,10 @@ def test_a_missing_key_names_the_ways_out(key: str | None, monkeypatch: pytest.M
         ("anthropic:claude", r"pip install langchain langchain-anthropic"),
         ("google_genai:gemini", r"pip install langchain langchain-google-genai"),
         ("azure_openai:gpt", r"pip install langchain langchain-openai"),
+        (
+            "bogus:foo",
+            r"^the model 'bogus:foo' names the provider 'bogus', which is not known; write for example 'open",
+        ),
     ],
 )
 def test_a_string_that_names_no_model_is_one_clear_line(text: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
