@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import longthread.graph
+from longthread.tools import errors
 
 NAMES = list(getattr(longthread.graph, "__all__", ()))
 PROVIDERS = {"langchain_openai", "openai", "langchain_anthropic", "anthropic", "langchain_google_genai"}
@@ -69,6 +70,13 @@ def test_the_public_names_are_listed_once_and_exist() -> None:
     assert NAMES
     assert len(set(NAMES)) == len(NAMES)
     assert [name for name in NAMES if not hasattr(longthread.graph, name)] == []
+
+
+def test_every_error_of_the_tree_is_public() -> None:
+    tree = [name for name, thing in vars(errors).items() if inspect.isclass(thing)]
+    assert "ContextRefused" in tree
+    assert [name for name in tree if getattr(longthread.graph, name, None) is not getattr(errors, name)] == []
+    assert set(tree) <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
