@@ -91,7 +91,8 @@ def _approved(approval: Approval, order: Order) -> Order:
     asked = {"command": order.command, "timeout": order.timeout}
     args = ask(RUN_COMMAND, asked, f"Run in the workspace, for at most {order.timeout:g} s:\n{order.command}")
     edited = {**asked, **args} != asked
-    return check_order(args.get("command"), args.get("timeout", order.timeout), edited=edited)
+    timeout = args.get("timeout")
+    return check_order(args.get("command"), order.timeout if timeout is None else timeout, edited=edited)
 
 
 def _run(workspace: Workspace, order: Order, stop: threading.Event) -> Outcome:

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from longthread.tools.cut import cut_middle
 from longthread.tools.errors import WorkspaceError
+from longthread.tools.left_out import without_nulls
 from longthread.tools.text import clean, one_line, reminder
 from longthread.tools.tokens import count_text
 from longthread.tools.workspace import Workspace
@@ -150,7 +151,7 @@ class WorkerTools:
             names = ", ".join(SCHEMAS if self.workspace else ["write_summary"])
             return f"Error: there is no tool {one_line(call['name'], 60)!r}; the tools are {names}.", desk, "error"
         try:
-            text, after = self._dispatch(schema.model_validate(call["args"]), desk)
+            text, after = self._dispatch(without_nulls(schema).model_validate(call["args"]), desk)
         except ValidationError as error:
             return f"Error: {_described(error)}; nothing was done. Send the call again.", desk, "error"
         except (WorkspaceError, ValueError, OSError) as error:

@@ -240,8 +240,9 @@ def test_a_rejected_command_is_an_error_with_the_message_of_the_user(tmp_path: P
     assert not (tmp_path / "made").exists()
 
 
-def test_an_edited_command_runs_and_says_so(tmp_path: Path) -> None:
-    action = {"name": "run_command", "args": {"command": "echo edited"}}
+@pytest.mark.parametrize("args", [{"command": "echo edited"}, {"command": "echo edited", "timeout": None}])
+def test_an_edited_command_runs_and_says_so(tmp_path: Path, args: dict[str, Any]) -> None:
+    action = {"name": "run_command", "args": args}
     message = Run(tmp_path, "touch made").decide(type="edit", edited_action=action)
     assert message.content == "The user changed the command; this was run: echo edited\nexit code 0\nedited"
     assert message.additional_kwargs["summary"] == "ran `echo edited`: exit code 0"

@@ -53,6 +53,11 @@ def test_without_a_workspace_there_is_only_the_summary() -> None:
     assert do("write_summary", text=SUMMARY).startswith("Summary saved")
 
 
+def test_null_for_an_optional_argument_counts_as_left_out(do: Worker) -> None:
+    assert do("read_file", path="b.py", offset=None, limit=None) == do("read_file", path="b.py")
+    assert not do("add_reference", path="b.py", note=None).startswith("Error")
+
+
 def test_a_read_shows_numbered_lines_and_takes_a_fifth_of_the_budget_at_most(do: Worker) -> None:
     assert do("read_file", path="b.py") == "b.py lines 1-1 of 1\n1\tx = 1"
     text = do("read_file", path="a.py")

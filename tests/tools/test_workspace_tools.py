@@ -7,6 +7,7 @@ import tiktoken
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import ValidationError
 
 from longthread.tools.errors import WorkspaceError
 from longthread.tools.todo import todo_write
@@ -45,6 +46,34 @@ def test_what_changes_things_is_marked(tmp_path: Path) -> None:
 def test_a_missing_root_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="is not a folder"):
         workspace_tools(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "nulls"),
+    [
+        ("read_file", {"path": "a.py"}, ("offset", "limit")),
+        ("list_files", {}, ("path", "pattern")),
+        ("grep", {"pattern": "x"}, ("path", "glob", "ignore_case", "context")),
+        ("edit_file", {"path": "a.py", "old": "x", "new": "y"}, ("replace_all",)),
+        ("run_command", {"command": "cat a.py"}, ("timeout",)),
+    ],
+)
+def test_null_for_an_optional_argument_counts_as_left_out(
+    tmp_path: Path, tool: str, args: dict[str, str], nulls: tuple[str, ...]
+) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    agent = Session(workspace_tools(tmp_path, "always"))
+    agent.text("read_file", path="a.py")
+    shown = agent.message(tool, **args, **dict.fromkeys(nulls))
+    (tmp_path / "a.py").write_text("x = 1\n")
+    agent.text("read_file", path="a.py")
+    assert shown.content == agent.text(tool, **args)
+    assert shown.status == "success"
+
+
+def test_null_for_a_required_argument_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="path"):
+        Session(workspace_tools(tmp_path)).text("read_file", path=None)
 
 
 odd = st.text(max_size=20) | st.sampled_from(
