@@ -71,7 +71,7 @@ def test_a_restart_in_the_middle_makes_the_same_requests(tmp_path: Path) -> None
     for start in (0, 15):
         with open_saver(tmp_path / "parts.db") as saver:
             model = ScriptedChatModel(STEPS, start=start)
-            graph = agent(model, PRUNING, checkpointer=saver, max_requests=16 if start else 15)
+            graph = agent(model, PRUNING, checkpointer=saver, max_requests=None if start else 15)
             if start:
                 ask_sync(graph, None, LIMIT)
             else:
