@@ -12,7 +12,7 @@ from longthread.graph.lineage import standing, transcript
 from longthread.graph.threads import Graph, config_of, describe, exists, reader
 from longthread.nodes.state import merge_messages
 from longthread.tools.errors import ThreadError
-from longthread.tools.text import one_line, storable
+from longthread.tools.text import is_storable, one_line, storable
 from longthread.tools.todo import replay_todos
 
 KINDS = ("human", "ai", "system", "tool")
@@ -56,7 +56,12 @@ def read_messages(lines: Iterable[str]) -> list[AnyMessage]:
     Raises:
         ThreadError: names the line that holds no message.
     """
-    return [_message(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    messages, seen = [], set[str | None]()
+    for message in (_message(number, line) for number, line in enumerate(lines, 1) if line.strip()):
+        # Dumps that were joined may use an id twice; the second message gets one of its own.
+        messages.append(message.model_copy(update={"id": None}) if message.id in seen else message)
+        seen.add(message.id)
+    return messages
 
 
 def _message(number: int, line: str) -> AnyMessage:
@@ -64,7 +69,10 @@ def _message(number: int, line: str) -> AnyMessage:
         record = json.loads(line)
         if record["type"] not in KINDS:
             raise ValueError(f"type {record['type']!r} is none of {', '.join(KINDS)}")
-        return cast("Sequence[AnyMessage]", messages_from_dict([cast("dict[str, Any]", storable(record))]))[0]
+        message = cast("Sequence[AnyMessage]", messages_from_dict([cast("dict[str, Any]", storable(record))]))[0]
+        if not is_storable(getattr(message, "usage_metadata", None)):
+            raise ValueError("its usage_metadata has a number beyond 64 bit")
+        return message
     except Exception as error:  # LangChain's constructors fail in many ways on what is no message
         raise ThreadError(
             f"line {number} holds no message: {one_line(str(error) or type(error).__name__, 120)}; each line must be "

@@ -11,7 +11,7 @@ from langchain_core.utils.json import parse_partial_json
 from longthread.nodes.history.content import with_calls
 from longthread.nodes.history.weights import UNKNOWN
 from longthread.tools.results import calls_of
-from longthread.tools.text import clean, storable, storable_dict
+from longthread.tools.text import clean, is_storable, storable, storable_dict
 
 MALFORMED = "malformed_arguments"
 CUT_OFF = "cut_off_by_output_limit"
@@ -68,6 +68,7 @@ def normalised(
             "tool_calls": calls,
             "invalid_tool_calls": [],
             "additional_kwargs": {**_extra(answer), "request": stamp},
+            "usage_metadata": answer.usage_metadata if is_storable(answer.usage_metadata) else None,
             "response_metadata": storable(answer.response_metadata),
         }
     )

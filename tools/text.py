@@ -46,6 +46,11 @@ def storable_dict(value: Mapping[str, object]) -> dict[str, Any]:
     return {clean(str(key)): storable(item) for key, item in value.items()}
 
 
+def is_storable(value: object) -> bool:
+    """A checkpoint can hold the value as it is."""
+    return bool(storable(value) == value)
+
+
 def _safe_repr(value: object) -> str:
     try:
         return repr(value)

@@ -51,7 +51,7 @@ def gauge(tokens: int, thresholds: Thresholds, glyphs: Glyphs = FANCY, source: s
     """The bar with its numbers: `▕███░░┃░┃▏ 1,234 tokens (measured), compacts at 1,500 | 1,800`."""
     limits = " | ".join(f"{limit:,}" for limit in _limits(thresholds))
     if not limits:
-        return Text(f"{tokens:,} tokens{_in_brackets(source)}, never compacted by size")
+        return Text(f"{tokens:,} tokens{_in_brackets(source)}, no thresholds known here")
     numbers = Text(f" {tokens:,} tokens", style=f"bold {colour_of(tokens, thresholds)}")
     line = bar(tokens, thresholds, glyphs, width).append_text(numbers)
     return line.append(f"{_in_brackets(source)}, compacts at {limits}", style="dim")

@@ -176,7 +176,7 @@ def test_the_bar_is_full_beyond_its_scale_and_green_below_both_thresholds() -> N
 
 
 def test_a_gauge_without_thresholds_gives_the_number() -> None:
-    assert gauge(1_234, Thresholds(), source="estimated").plain == "1,234 tokens (estimated), never compacted by size"
+    assert gauge(1_234, Thresholds(), source="estimated").plain == "1,234 tokens (estimated), no thresholds known here"
 
 
 def test_every_way_of_changing_a_file_is_seen(tmp_path: Path) -> None:

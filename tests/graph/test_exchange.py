@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langgraph.checkpoint.memory import InMemorySaver
 
 from agents import plan, thread, todo
 from compactions import agent, sources, values
@@ -131,3 +132,15 @@ def test_todos_are_restored_over_all_segments(saver: Any) -> None:
     looked(saver)
     import_thread(saver, "copy", export_thread(saver, "t"))
     assert describe(saver, "copy").info.todos == TODOS
+
+
+def test_two_messages_of_one_id_are_both_imported() -> None:
+    lines = [json.dumps({"type": "human", "data": {"content": text, "id": "1"}}) for text in ("a", "b")]
+    assert [message.content for message in import_thread(InMemorySaver(), "joined", lines)] == ["a", "b"]
+
+
+def test_a_count_that_no_checkpoint_can_hold_is_named() -> None:
+    usage = {"input_tokens": 10**20, "output_tokens": 5, "total_tokens": 1}
+    line = json.dumps({"type": "ai", "data": {"content": "a", "usage_metadata": usage}})
+    with pytest.raises(ThreadError, match=r"line 1 holds no message.*64 bit"):
+        import_thread(InMemorySaver(), "huge", [line])

@@ -127,3 +127,9 @@ def test_ids_that_were_made_up_are_the_same_when_the_request_is_made_again(tmp_p
         fork = [s for s in graph.get_state_history(thread()) if s.next == ("call_model",)][1]
         ask_sync(graph, None, fork.config)
         assert [message.id for message in history(graph)][:-1] == first[:-1]
+
+
+def test_a_count_that_no_checkpoint_can_hold_is_no_count(tmp_path: Path) -> None:
+    huge = {"input_tokens": 10**20, "output_tokens": 1, "total_tokens": 1}
+    found = told(tmp_path, AIMessage("hi", usage_metadata=huge))
+    assert (found[-1].content, found[-1].usage_metadata) == ("hi", None)  # type: ignore[union-attr]  # an answer
