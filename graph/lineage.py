@@ -1,18 +1,19 @@
 """A thread over all its segments: the whole conversation, and forks from before a compaction."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Overwrite
 
-from longthread.graph.threads import Graph, config_of, describe, exists, readable, reader
+from longthread.graph.threads import Graph, config_of, describe, exists, readable, reader, thread_names
 from longthread.nodes.history.rebuild import REBUILT, SUMMARY
 from longthread.nodes.history.speakers import source_of
 from longthread.nodes.state import SegmentRecord
 from longthread.nodes.turns import is_open
-from longthread.tools.errors import ThreadError
+from longthread.tools.errors import StoreUnusable, ThreadError, ThreadTooNew
 
 DELTAS = ("messages", "todos", "tracker", "segments")
 LANGGRAPHS = frozenset({"source", "step", "parents", "thread_id", "run_id", "counters_since_delta_snapshot"})
@@ -81,6 +82,17 @@ def fork(graph_or_saver: Graph | BaseCheckpointSaver[Any], thread: str, new: str
     if not values.get("messages"):
         raise ThreadError(f"what stood before segment {segment} of thread {thread!r} is no longer stored")
     _begin(graph, origin, new, values, remembered(details.info.metadata))
+
+
+def forks_of(saver: BaseCheckpointSaver[Any], thread: str) -> list[str]:
+    """Threads that read what lies before their first compactions from this one; without it they lose that."""
+    graph = reader(saver)
+    forks = []
+    for name in thread_names(saver):
+        with suppress(StoreUnusable, ThreadTooNew):
+            segments = describe(graph, name).segments
+            forks += [name] if any(segment.get("thread") == thread for segment in segments) else []
+    return [name for name in forks if name != thread]
 
 
 def _numbered(segments: Sequence[SegmentRecord], thread: str, number: int) -> SegmentRecord:

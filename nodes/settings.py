@@ -56,6 +56,7 @@ class CompactionConfig(BaseModel):
             compact_request_threshold=tokens * 90 // 100,
             retained_tokens=min(8_000, tokens // 10),
             auto_read_budget=min(8_000, tokens // 10),
+            compact_worker_max_input_tokens=min(50_000, tokens * 3),
             prune_protected_tokens=min(8_000, tokens // 10),
             prune_min_savings=min(4_096, tokens // 20),
             summary_max_tokens=min(4_000, tokens // 20),

@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -18,6 +18,7 @@ from longthread.graph.cli.store import open_store
 from longthread.graph.cli.views import decoded, open_printer, write
 from longthread.graph.exchange import export_thread, import_thread
 from longthread.graph.lineage import fork as fork_thread
+from longthread.graph.lineage import forks_of
 from longthread.graph.locks import thread_lock
 from longthread.graph.retention import prune_thread
 from longthread.graph.threads import describe, exists
@@ -96,8 +97,11 @@ def prune(given: Namespace) -> int:
     where = store_of(given)
     with open_store(where, must_exist=True) as saver:
         pruned = prune_thread(saver, given.thread, drop_history=given.drop_history, timeout=PATIENCE)
+        forks = forks_of(saver, given.thread) if given.drop_history else []
     kept = f"{counted(pruned.segments, 'closed segment')} kept as one snapshot each"
-    open_printer().say(f"pruned {given.thread}: {counted(pruned.checkpoints, 'checkpoint')} removed, {kept}")
+    open_printer().say(
+        f"pruned {given.thread}: {counted(pruned.checkpoints, 'checkpoint')} removed, {kept}{_lost(forks)}"
+    )
     return DONE
 
 
@@ -106,19 +110,25 @@ def delete(given: Namespace) -> int:
     with open_store(store_of(given), must_exist=True) as saver, thread_lock(saver, given.thread, PATIENCE):
         with contextlib.suppress(StoreUnusable, ThreadTooNew):  # What cannot be read can be deleted.
             describe(saver, given.thread)  # raises ThreadNotFound, with names that are spelled like it
-        if not given.yes and not _sure(given.thread):
+        lost = _lost(forks_of(saver, given.thread))
+        if not given.yes and not _sure(given.thread, lost):
             open_printer().say("nothing deleted")
             return DONE
         saver.delete_thread(given.thread)
-    open_printer().say(f"deleted {given.thread}")
+    open_printer().say(f"deleted {given.thread}{lost}")
     return DONE
 
 
-def _sure(thread: str) -> bool:
+def _lost(forks: Sequence[str]) -> str:
+    """What is lost with a thread in the threads that were forked from it."""
+    return f"; lost with it: what came before the compactions of its forks {', '.join(forks)}" if forks else ""
+
+
+def _sure(thread: str, lost: str) -> bool:
     if not sys.stdin.isatty():
         raise UsageError(f"deleting {thread!r} cannot be undone; say --yes where nobody can be asked")
     try:
-        return input(f"Delete thread {thread} for good? [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"Delete thread {thread} for good{lost}? [y/N] ").strip().lower() in ("y", "yes")
     except KeyboardInterrupt:
         open_printer().say("")
         raise

@@ -128,6 +128,13 @@ def test_deleting_asks_first_and_never_goes_unasked(store: Path, command: Comman
         assert names(store) == left
 
 
+@pytest.mark.parametrize("args", [("delete", "--yes"), ("prune", "--drop-history")])
+def test_forks_that_lose_what_they_were_forked_from_are_named(command: Command, args: tuple[str, ...]) -> None:
+    command("fork", "t", "--to", "other")
+    said = command(args[0], "t", *args[1:])
+    assert "lost with it: what came before the compactions of its forks other" in said
+
+
 def test_deleting_with_yes_does_not_ask(command: Command, store: Path) -> None:
     assert command("delete", "t", "--yes") == "deleted t\n"
     assert names(store) == []
