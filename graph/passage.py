@@ -7,6 +7,7 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage, convert_to_messages
 from langgraph.types import Command, Overwrite
 
+from longthread.nodes.answers import stands_as_stamped
 from longthread.nodes.history.snapshot import snapshot_todos
 from longthread.nodes.state import merge_messages
 from longthread.tools.errors import SettingsError
@@ -66,9 +67,6 @@ def answer_of(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def _is_whole_history(messages: Sequence[BaseMessage]) -> bool:
-    """The newest answer stands where its stamp says, behind the message that was the first then."""
+    """The newest answer stands where it did when it came, so all that was before it is there."""
     newest = next((n for n in range(len(messages) - 1, -1, -1) if isinstance(messages[n], AIMessage)), None)
-    if newest is None:
-        return False
-    stamp = messages[newest].additional_kwargs.get("request") or {}
-    return stamp.get("n") == newest and (newest == 0 or stamp.get("first") == messages[0].id)
+    return newest is not None and stands_as_stamped(messages, newest)

@@ -8,11 +8,10 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall
 
 from longthread.graph.rehearsal_report import DryRun
 from longthread.nodes.compaction.attempt import Hopeless, Opener, bounds
-from longthread.nodes.compaction.carry import carried_appendix
+from longthread.nodes.compaction.carry import carried_appendix, cut_short
 from longthread.nodes.compaction.commit import Draft
 from longthread.nodes.history.cut import fit_tail, summary_only
 from longthread.nodes.history.groups import match_results
-from longthread.nodes.history.prune import PruneStep, plan_step
 from longthread.nodes.history.repair import repair
 from longthread.nodes.history.snapshot import snapshot_message
 from longthread.nodes.history.weights import TokenMeter
@@ -105,7 +104,7 @@ class _Rehearsal:
         return CompactionPolicy(self.config)
 
     def of(self, state: AgentState) -> DryRun:
-        before, step = self.requests.occupancy(state), self._prune(state)
+        before, step = self.requests.occupancy(state), self.requests.prune_step(state, self.config)
         pruned: AgentState = {**state, "pruned_through": step.through} if step else state
         after = self.requests.occupancy(pruned)
         # After an answer a compaction comes before any prune step.
@@ -121,8 +120,10 @@ class _Rehearsal:
     def _planned(self, run: DryRun, state: AgentState, plan: Plan) -> DryRun:
         messages = repair(state["messages"])
         start, end = bounds(messages, plan)
-        appendix = carried_appendix(messages[start:end], [], state["tracker"], self.config, plan["scale"])
         tail = self._tail(messages, end)
+        appendix = carried_appendix(
+            messages[start:end], cut_short(messages[end:], tail), state["tracker"], self.config, plan["scale"]
+        )
         snapshot = snapshot_message(messages, state["todos"], plan["number"])
         draft = Draft(messages[:start], "", appendix, [], [], snapshot, tail, plan, has_files=True)
         least = self.requests.meter.scaled(draft.messages({"number": plan["number"]}), messages)
@@ -140,18 +141,6 @@ class _Rehearsal:
     def _tail(self, messages: Sequence[AnyMessage], end: int) -> list[AnyMessage]:
         tail = summary_only(messages, self.requests.never_pruned)[end:]
         return fit_tail(tail, self.config.retained_tokens, sum(self.requests.meter.weights(tail, thread=messages)))
-
-    def _prune(self, state: AgentState) -> PruneStep | None:
-        meter, messages, through = self.requests.meter, state["messages"], state.get("pruned_through")
-        return plan_step(
-            messages,
-            meter.weights(messages, through),
-            through,
-            protected=self.config.prune_protected_tokens,
-            min_savings=self.config.prune_min_savings,
-            keep=self.requests.never_pruned,
-            shown_weight=meter.shown_weight(messages),
-        )
 
     def _due_now(self, state: AgentState, occupancy: Occupancy) -> Trigger | None:
         found: Trigger | None = self.policy.after_answer(state, AIMessage(""), occupancy)["compaction"]["pending"]

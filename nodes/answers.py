@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
-from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, InvalidToolCall, ToolCall
 from langchain_core.utils.json import parse_partial_json
 
 from longthread.nodes.history.content import with_calls
@@ -77,8 +77,13 @@ def normalised(
 def goes_on(history: Sequence[AnyMessage]) -> bool:
     """The next request repeats the last one and its answer: that answer stands where its stamp says."""
     newest = max((n for n, message in enumerate(history) if isinstance(message, AIMessage)), default=0)
-    stamp = history[newest].additional_kwargs.get("request") if history else None
-    return bool(newest and stamp and stamp["n"] == newest and stamp["first"] == history[0].id)
+    return newest > 0 and stands_as_stamped(history, newest)
+
+
+def stands_as_stamped(history: Sequence[BaseMessage], n: int) -> bool:
+    """The answer at position `n` stands where its stamp says, behind the message that was the first then."""
+    stamp = history[n].additional_kwargs.get("request") or {}
+    return stamp.get("n") == n and (n == 0 or stamp.get("first") == history[0].id)
 
 
 def _extra(answer: AIMessage) -> dict[str, Any]:

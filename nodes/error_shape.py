@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -91,3 +91,13 @@ def _dumped(body: Any) -> str:
     with contextlib.suppress(Exception):
         return json.dumps(body, default=str, ensure_ascii=False)[:READ_AT_MOST]
     return ""
+
+
+def links(error: BaseException) -> Iterator[BaseException]:
+    """The error and what caused it, the outermost first."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__

@@ -7,7 +7,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph._internal._config import DEFAULT_RECURSION_LIMIT  # a node's config names the limit only if it differs
 
 from longthread.nodes.events import emit
-from longthread.nodes.history.prune import plan_step
 from longthread.nodes.history.speakers import is_own, last_user_message
 from longthread.nodes.policy import CompactionPolicy
 from longthread.nodes.requests import Requests
@@ -69,16 +68,7 @@ def _is_first_step(state: AgentState, config: RunnableConfig) -> bool:
 def _prune(
     state: AgentState, requests: Requests, policy: CompactionPolicy, occupancy: Occupancy
 ) -> tuple[dict[str, Any], Occupancy]:
-    through = state.get("pruned_through")
-    step = policy.config and plan_step(
-        state["messages"],
-        requests.meter.weights(state["messages"], through),
-        through,
-        protected=policy.config.prune_protected_tokens,
-        min_savings=policy.config.prune_min_savings,
-        keep=requests.never_pruned,
-        shown_weight=requests.meter.shown_weight(state["messages"]),
-    )
+    step = policy.config and requests.prune_step(state, policy.config)
     if not step:
         return {}, occupancy
     after = requests.meter.occupancy(state["messages"], step.through)

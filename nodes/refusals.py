@@ -9,14 +9,13 @@ A rate limit is never an overflow, whatever its text says: providers word limits
 """
 
 import re
-from collections.abc import Iterator
 from typing import Final, Literal
 
 from langchain_core.exceptions import ContextOverflowError, ModelError
 from langgraph.types import RetryPolicy
 from pydantic import ValidationError
 
-from longthread.nodes.error_shape import Shape, shape_of
+from longthread.nodes.error_shape import Shape, links, shape_of
 from longthread.nodes.overflow_texts import OVERFLOW_CODES, OVERFLOW_TEXTS
 from longthread.tools.errors import LongthreadError
 
@@ -87,20 +86,11 @@ def retry_policy(*, max_attempts: int = 4, initial_interval: float = 0.5) -> Ret
 
 
 def _verdict(error: BaseException) -> _Verdict:
-    links = [(link, shape_of(link)) for link in _chain(error)]
-    if any(shape.classes & _HOPELESS_CLASSES for _, shape in links):
+    chain = [(link, shape_of(link)) for link in links(error)]
+    if any(shape.classes & _HOPELESS_CLASSES for _, shape in chain):
         return "final"
-    said = (_said_by(link, shape) for link, shape in links)
+    said = (_said_by(link, shape) for link, shape in chain)
     return next((verdict for verdict in said if verdict), "final")
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        link = link.__cause__
 
 
 def _said_by(error: BaseException, shape: Shape) -> _Verdict | None:

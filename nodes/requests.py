@@ -8,10 +8,11 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from longthread.nodes.history.cache_marks import with_cache_marks
 from longthread.nodes.history.pictures import images_by_user
-from longthread.nodes.history.prune import show_pruned
+from longthread.nodes.history.prune import PruneStep, plan_step, show_pruned
 from longthread.nodes.history.reasoning import without_foreign_reasoning
 from longthread.nodes.history.request import build_request
 from longthread.nodes.history.weights import TokenMeter
+from longthread.nodes.settings import CompactionConfig
 from longthread.nodes.state import Occupancy
 
 
@@ -50,6 +51,19 @@ class Requests:
         """Some servers refuse a name on assistant messages, others a name with a space in it."""
         named = isinstance(message, AIMessage) and message.name is not None and message.name == self.name
         return message.model_copy(update={"name": None}) if named else message
+
+    def prune_step(self, state: Mapping[str, Any], config: CompactionConfig) -> PruneStep | None:
+        """The prune step that is due, if one pays."""
+        messages, through = state["messages"], state.get("pruned_through")
+        return plan_step(
+            messages,
+            self.meter.weights(messages, through),
+            through,
+            protected=config.prune_protected_tokens,
+            min_savings=config.prune_min_savings,
+            keep=self.never_pruned,
+            shown_weight=self.meter.shown_weight(messages),
+        )
 
     def hidden(self, state: Mapping[str, Any]) -> int:
         """Tokens that the provider measures in a request beyond all that can be counted of it; 0 for none."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from langgraph.errors import GraphDrained, GraphRecursionError
 
 from longthread.graph.cli.printable import counted, printable
-from longthread.nodes.error_shape import Shape, shape_of
+from longthread.nodes.error_shape import Shape, links, shape_of
 from longthread.nodes.refusals import is_transient
 from longthread.tools.errors import LongthreadError, RequestLimitReached
 from longthread.tools.text import one_line
@@ -119,7 +119,7 @@ def _names_no_model(error: BaseException) -> bool:
 
 
 def _unreachable(error: BaseException, at: Circumstances) -> str:
-    causes = [one_line(str(link), 120).rstrip(".") for link in _links(error) if str(link).strip()]
+    causes = [one_line(str(link), 120).rstrip(".") for link in links(error) if str(link).strip()]
     said = ": ".join(dict.fromkeys([causes[0], causes[-1]])) if causes else type(error).__name__
     return (
         f"the model's server{_where(at)} cannot be reached or broke off, in several tries: {said}; "
@@ -132,28 +132,15 @@ def _misaddressed(error: BaseException, at: Circumstances) -> str | None:
     classes = {name for shape in _shapes(error) for name in shape.classes}
     if not classes & {"APIConnectionError", "TransportError", "InvalidURL"}:
         return None
-    return f"the model's server{_where(at)} cannot be used: {one_line(str(_links_last(error)), 300)}; check --base-url"
+    return f"the model's server{_where(at)} cannot be used: {one_line(str([*links(error)][-1]), 300)}; check --base-url"
 
 
 def _where(at: Circumstances) -> str:
     return f" at {at.server}" if at.server else ""
 
 
-def _links(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        link = link.__cause__
-
-
-def _links_last(error: BaseException) -> BaseException:
-    return list(_links(error))[-1]
-
-
 def _shapes(error: BaseException) -> Iterator[Shape]:
-    return map(shape_of, _links(error))
+    return map(shape_of, links(error))
 
 
 def debugging() -> bool:

@@ -7,6 +7,7 @@ from langchain_core.messages import AnyMessage
 
 from longthread.nodes.compaction.auto_read import ReadIn
 from longthread.nodes.history.appendix import EMPTY, Appendix, last_errors, pin_users, touched_files
+from longthread.nodes.history.cut import SHORTENED
 from longthread.nodes.history.rebuild import last_summary
 from longthread.nodes.history.speakers import is_users
 from longthread.nodes.settings import CompactionConfig
@@ -20,18 +21,18 @@ IN_TAIL = "shown in the messages below"
 
 def carried_appendix(
     summarised: Sequence[AnyMessage],
-    cut_short: Sequence[AnyMessage],
+    cut: Sequence[AnyMessage],
     tracker: Sequence[FileRecord],
     config: CompactionConfig,
     scale: float,
 ) -> Appendix:
     """The appendices after these messages are summarised, going on from those of the summary among them.
 
-    `cut_short` are messages of the tail that it shows shortened, as they were: the user's are pinned
-    like those that were summarised. Files and errors take half of what the summary may take, at most.
+    `cut` are messages of the tail that it shows shortened, as they were (see `cut_short`): the user's are
+    pinned like those that were summarised. Files and errors take half of what the summary may take, at most.
     """
     before = _carried(last_summary(summarised))
-    spoken = [*summarised, *cut_short]
+    spoken = [*summarised, *cut]
     pinned = pin_users(before["pinned"], spoken, round(config.pinned_user_tokens / scale))
     known = {pin["id"] for pin in before["pinned"]}
     users = sum(is_users(message) and message.id not in known for message in spoken)
@@ -42,6 +43,11 @@ def carried_appendix(
         "files": touched_files(before["files"], tracker, quarter),
         "errors": last_errors(before["errors"], summarised, quarter),
     }
+
+
+def cut_short(whole: Sequence[AnyMessage], tail: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The messages, as they were, that the tail made of them shows shortened."""
+    return [message for message, shown in zip(whole, tail, strict=True) if shown.additional_kwargs.get(SHORTENED)]
 
 
 def _carried(summary: AnyMessage | None) -> Appendix:

@@ -9,10 +9,10 @@ from langgraph.types import Overwrite
 
 from longthread.nodes.compaction.attempt import Opener, bounds
 from longthread.nodes.compaction.auto_read import ReadIn, marks_by_recency, read_marked
-from longthread.nodes.compaction.carry import carried_appendix, known_records, references_of
+from longthread.nodes.compaction.carry import carried_appendix, cut_short, known_records, references_of
 from longthread.nodes.compaction.visible import is_visible, shown_calls
 from longthread.nodes.history.appendix import Appendix
-from longthread.nodes.history.cut import SHORTENED, fit_tail, summary_only
+from longthread.nodes.history.cut import fit_tail, summary_only
 from longthread.nodes.history.rebuild import (
     file_message,
     missing_file_message,
@@ -127,8 +127,8 @@ class Committer:
         tail: Sequence[AnyMessage],
         plan: Plan,
     ) -> Appendix:
-        cut_short = [whole for whole, shown in zip(kept, tail, strict=True) if shown.additional_kwargs.get(SHORTENED)]
-        return carried_appendix(summarised, cut_short, state.get("tracker") or [], self.opener.config, plan["scale"])
+        tracker, cut = state.get("tracker") or [], cut_short(kept, tail)
+        return carried_appendix(summarised, cut, tracker, self.opener.config, plan["scale"])
 
     def _fitted(
         self, messages: Sequence[AnyMessage], tail: Sequence[AnyMessage], budget: int | None = None

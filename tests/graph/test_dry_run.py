@@ -126,3 +126,9 @@ def test_a_recorded_session_of_another_agent() -> None:
     assert users == sum(m.type == "human" for m in history)
     assert planned.files
     assert planned.tokens_after[1] < 80_000
+
+
+def test_it_pins_the_users_words_that_the_tail_would_cut() -> None:
+    config = CompactionConfig(retained_tokens=200, pinned_user_tokens=1_000, summary_max_tokens=200)
+    messages = [HumanMessage("begin"), AIMessage("I begin."), HumanMessage("keep this; " * 150)]
+    assert dry_run(messages, config).pinned == ["begin", "keep this; " * 150]
